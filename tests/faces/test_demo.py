@@ -51,7 +51,7 @@ def test_in_a_pipe_the_demo_prints_one_table_and_ends(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.count(" ttmem ps ") == 1
     assert "1 process on 4 devices · complete" in result.stdout
-    assert "demo: made-up chips" in result.stdout
+    assert "demo: simulated chips" in result.stdout
     for word in ("llama-8b", "APPLICATION", "FABRIC", "DISPATCH", "planned", "trace", "resident"):
         assert word in result.stdout
     assert "20 tokens on 4 n300 chips." in result.stdout
@@ -174,7 +174,7 @@ def test_the_page_about_the_demo_states_the_peaks_of_the_arithmetic(name: str) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nonsense"], f"ttmem: no workload 'nonsense'; there are {', '.join(WORKLOADS)} (--list tells more)"),
+        (["nonsense"], f"ttmem: no workload 'nonsense'; there are {', '.join(WORKLOADS)} (--list describes them)"),
         (["--board", "q9"], "ttmem: no board 'q9'; there are n150, "),
         (["--speed", "fast"], "'fast' is neither a factor"),
         (["--speed", "-1"], "'-1' is neither a factor"),
@@ -223,7 +223,7 @@ def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
 
     picture, words = terminal.painted.split("\x1b[?1049l")
     assert picture.startswith("\x1b[?1049h")
-    for text in ("1 Overview", "demo: made-up chips", "resnet-trace", "p150"):
+    for text in ("1 Overview", "demo: simulated chips", "resnet-trace", "p150"):
         assert text in seen(picture)
     assert "equal to the byte." in said(words)
     assert FAREWELL in words

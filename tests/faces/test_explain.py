@@ -16,7 +16,7 @@ from tests.support.processes.running import python, ttmem
 from tests.support.server.seed_serving import a_daemon
 from ttmem.cli.program import run_program
 
-# A model on made-up chips: 700 KiB of every core are held when 900 KiB are asked for.
+# A model on simulated chips: 700 KiB of every core are held when 900 KiB are asked for.
 MODEL = """
 import sys
 import ttmem
@@ -206,7 +206,7 @@ def test_a_wrong_pid_is_a_mistake_and_an_empty_place_has_nothing_to_read(
     false = explain(str(tmp_path / "false.journal"), directory=tmp_path)
 
     assert wrong.code == 2
-    assert f"no process 1 reports, and no journal of it is kept; known: {pid}" in wrong.err
+    assert f"no process 1 reports, and there is no journal of it; known: {pid}" in wrong.err
     assert (beyond.code, f"kept: {pid}-1" in beyond.err) == (2, True)
     assert (nothing.code, "no process reports" in nothing.err) == (1, True)
     assert (missing.code, false.code) == (1, 1)

@@ -240,7 +240,7 @@ def test_a_killed_daemon_is_done_without_and_said(daemon: Daemon) -> None:
 
     for text in (shown, dumped):
         assert " embedded collector, reading " in text
-        assert "daemon.sock: nobody answers there: the daemon that made it has ended" in text
+        assert "daemon.sock: no answer there: the daemon that made it has ended" in text
         assert "a job" in text
 
 

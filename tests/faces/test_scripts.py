@@ -371,13 +371,13 @@ def test_every_form_of_a_table_is_to_be_had_of_made_up_chips_and_says_so(machine
     csv_form = machine.ttmem("--mock", "1", "--query-mem=index,dram.used", "--format=csv,noheader,nounits")
     table = machine.ttmem("--mock", "1")
 
-    assert [(said.code, said.err) for said in (json_form, csv_form)] == [(0, "ttmem: demo: made-up chips\n")] * 2
-    assert json_form.document["source"] == "demo: made-up chips"
+    assert [(said.code, said.err) for said in (json_form, csv_form)] == [(0, "ttmem: demo: simulated chips\n")] * 2
+    assert json_form.document["source"] == "demo: simulated chips"
     assert [chip["index"] for chip in json_form.document["device_info"]] == [0, 1]
     assert all(chip["memory"]["dram"]["used_bytes"] > 1 << 20 for chip in json_form.document["device_info"])
     assert re.fullmatch(r"0, [1-9]\d*\n", csv_form.out)
     assert (table.code, table.err) == (0, "")
-    assert "demo: made-up chips" in table.out.splitlines()[0]
+    assert "demo: simulated chips" in table.out.splitlines()[0]
 
 
 def test_what_counts_as_full_is_said_by_a_flag_or_the_environment(

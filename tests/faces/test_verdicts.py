@@ -78,7 +78,7 @@ def test_a_limit_of_which_nothing_is_known_was_not_checked(machine: Machine) -> 
     said = machine.ttmem("check", "--min-largest-free", "1GiB", "-i", "3")
 
     assert (said.code, said.out) == (1, "0 devices within limits, 1 unknown\n")
-    assert said.err.splitlines()[0] == "unknown: device 3 dram largest free block: nobody tells it"
+    assert said.err.splitlines()[0] == "unknown: device 3 dram largest free block: not reported"
     assert said.err.splitlines()[-1] == "ttmem: --min-largest-free: not known of any chip"
 
 

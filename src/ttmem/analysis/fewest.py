@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 __all__ = ["Addresses", "Choice", "TakenBlock", "fewest", "fewest_on_all", "holes"]
 
-_MOST_CHOICES = 256  # sets that are told apart when others would do as well
+_MOST_CHOICES = 256  # sets that are distinguished when others would do as well
 _MOST_STEPS = 20_000  # combinations that are tried on several lines
 
 

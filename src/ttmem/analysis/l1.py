@@ -17,7 +17,7 @@ _CIRCULAR = ("circular_buffer", "dataflow_buffer", "scratchpad")
 
 
 def floor_of(copy: IncidentCopy) -> Floor | None:
-    """The lowest L1 buffer and the headroom below it; None if no copy was kept, or nothing is known of either."""
+    """The lowest L1 buffer and the headroom below it; None if there is no copy, or nothing is known of either."""
     incident = copy.incident
     if incident.entry_count is None:
         return None

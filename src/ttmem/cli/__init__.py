@@ -19,13 +19,13 @@ VERBS = {
     "ps": "Show which process holds what on which device.",
     "dump": "Show what is alive, allocation by allocation.",
     "explain": "Show why memory ran out, and who held it.",
-    "fit": "Tell which chips would still take so much.",
+    "fit": "Show which chips have room for a given size.",
     "check": "Fail if a chip is fuller than it may be.",
     "inspect": "Show what a journal, region or checkpoint file holds.",
     "run": "Run a program with tracking on.",
-    "doctor": "Tell what can be seen here, and why not more.",
+    "doctor": "Show what can be seen here, and what is missing.",
     "serve": "Serve programs that report by socket, and viewers.",
-    "demo": "Show a workload on made-up chips, live.",
+    "demo": "Show a workload on simulated chips, live.",
 }
 HELP = """\
 Usage: ttmem [VERB] [OPTIONS]
@@ -37,18 +37,18 @@ Usage: ttmem [VERB] [OPTIONS]
 Verbs:
 {verbs}
 
-Without a verb, for scripts (ttmem ps --help tells all flags):
+Without a verb, for scripts (ttmem ps --help lists all flags):
   -s, --json                 JSON, the skeleton of tt-smi -s with memory added.
   -q [-d MEMORY,L1,PIDS]     Everything as text.
   --query-mem=FIELDS         CSV of chips, as nvidia-smi --query-gpu;
   --query-apps=FIELDS        of processes. --format=csv,noheader,nounits
   --help-query-mem           All fields; --help-query-apps those of processes.
   -f [FILE]                  Write it to a file.
-  -l [SEC], -lms MS          Again and again.     -1, --once  The table once.
+  -l [SEC], -lms MS          Repeat.              -1, --once  The table once.
   -i LIST, -u [NAME], -p PID Only these chips, users, processes.
   -ls, -L, --list            The chips by all their names.
   -t, --sort COLUMN          Processes as a tree, or by a column.
-  --demo, --mock N           All of it, and the monitor, on made-up chips.
+  --demo, --mock N           All of it, and the monitor, on simulated chips.
 
 Options:
   --completion SHELL         What makes bash, zsh or fish complete: eval it.

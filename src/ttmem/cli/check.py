@@ -129,7 +129,8 @@ def check(
 ) -> int:
     """List the limits that are crossed, a line for each with the process that holds most; exit code 5 then.
 
-    What nobody knows is told on standard error, and crosses nothing. Exit code 1 if a limit could be judged on no chip.
+    What is not known is listed on standard error, and crosses nothing. Exit code 1 if a limit could be judged on no
+    chip.
     """
     limits = [Limit(_FLAGS[name], amount) for name, amount in amounts.items() if amount is not None]
     if not limits and max_incidents is None:
@@ -162,7 +163,7 @@ def check(
 
 
 def _watch(source: FigureSource, request: Request, seconds: float) -> list[Snapshot]:
-    """One look, or several over so many seconds."""
+    """One snapshot, or several over a number of seconds."""
     began = time.monotonic()
     watched = [query(source, request, has_identity=False).chosen]
     for number in range(1, _LOOK_COUNT if seconds else 1):
@@ -206,8 +207,8 @@ def _within(verdicts: Sequence[Verdict]) -> str:
 def _gap(verdict: Verdict) -> str:
     """What is missing to judge it."""
     if verdict.figure_bytes is None:
-        return "nobody tells it"
-    return "others hold some who do not report" if verdict.is_partial else "nobody tells what there is in all"
+        return "not reported"
+    return "processes that do not report hold some of it" if verdict.is_partial else "the total is not reported"
 
 
 def _line(verdict: Verdict) -> str:

@@ -83,7 +83,7 @@ class _Subject(NamedTuple):
 @click.option(
     "--incident", "number", type=click.IntRange(min=1), metavar="N", help="Incident N of it (default: the newest)."
 )
-@click.option("--all", "is_whole", is_flag=True, help="All incidents that are kept, and all rows of their lists.")
+@click.option("--all", "is_whole", is_flag=True, help="All recorded incidents, and all rows of their lists.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/explain.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Maps and marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
@@ -131,7 +131,7 @@ def explain(
 
 
 def explanation_of(process: ProcessUsage, incident: "Incident", source: Incidents) -> "Explanation":
-    """With the copy of what was alive, or by the incident's own figures where none was kept."""
+    """With the copy of what was alive, or by the incident's own figures where there is no copy."""
     import msgspec
 
     from ttmem.analysis import explain as explained
@@ -161,7 +161,7 @@ def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
         if not found:
             known = ", ".join(str(process.pid) for process in snapshot.processes[:8])
             more = f"; known: {known}" if known else "; no process reports"
-            raise click.BadParameter(f"no process {asked.pid} reports, and no journal of it is kept{more}")
+            raise click.BadParameter(f"no process {asked.pid} reports, and there is no journal of it{more}")
         return found
     if not snapshot.processes:
         theirs = f"; {plural(len(snapshot.foreign), 'place', 's')} of other users may not be read"
@@ -181,7 +181,7 @@ def _incidents(
     if asked.number is not None and not found:
         names = ", ".join(f"{process.pid}-{incident.number}" for process, incident in kept[-8:])
         raise click.BadParameter(
-            f"incident {asked.number} is not kept; kept: {names}" if names else "no incident is kept",
+            f"incident {asked.number} is not recorded; recorded: {names}" if names else "no incident is recorded",
             param_hint="--incident",
         )
     found.sort(key=lambda one: (one[1].time_ns, one[0].key, one[1].number), reverse=True)

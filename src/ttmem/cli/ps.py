@@ -58,7 +58,7 @@ def screen_for(request: Request, stream: TextIO | None, environ: Mapping[str, st
 
 @contextmanager
 def opened(request: Request) -> Iterator[TextIO | None]:
-    """Where the answer goes: standard output, or the file of -f; its name is told if we have chosen it."""
+    """Where the answer goes: standard output, or the file of -f; its name is printed if we have chosen it."""
     name = request.filename
     if name is None or name == "-":
         yield sys.stdout
@@ -219,7 +219,7 @@ def table_lines(result: QueryResult, options: PageOptions) -> list[Line]:
 
 
 def listed_processes(request: Request, result: QueryResult) -> list[ProcessUsage]:
-    """Those that other forms tell of, in the order of the table."""
+    """Those that other forms list, in the order of the table."""
     return shown_processes(result.chosen, page_options(request))
 
 
@@ -322,7 +322,7 @@ def _list_fields(request: Request, screen: Screen) -> None:
 
 
 def _repeat(source: FigureSource, request: Request, form: Form, screen: Screen, seconds: float) -> NoReturn:
-    """Answers every so many seconds, until interrupted."""
+    """Answers every `seconds`, until interrupted."""
     gc.enable()
     due = time.monotonic()
     try:

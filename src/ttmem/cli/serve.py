@@ -23,7 +23,7 @@ __all__ = ["UNITS", "installation", "tell_status"]
 
 
 def tell_status(query_socket: str | None, environ: Mapping[str, str]) -> int:
-    """One line: who answers, or why nobody does. Then a line for each thing that has failed there."""
+    """One line: who answers, or why there is no answer. Then a line for each thing that has failed there."""
     directories = daemon_directories(Places.from_environment(environ, uid=os.geteuid()), environ)
     paths = [query_socket] if query_socket else [os.path.join(directory, SOCKET_NAME) for directory in directories]
     troubles = []
@@ -111,12 +111,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def _socket_options(command: Command) -> Command:
     """What both programs take."""
     for option in (
-        click.option("--group", metavar="NAME", help="Let this group ask and everybody report."),
+        click.option("--group", metavar="NAME", help="Let this group query and every user report."),
         click.option(
             "--listen",
             metavar="ADDRESS:PORT",
             help="Also answer on a loopback port, e.g. 127.0.0.1:8265. Every user of this machine can read there what "
-            "all processes hold, with their users, commands and labels; nobody can change anything there.",
+            "all processes hold, with their users, commands and labels; nothing can be changed there.",
         ),
         click.option("--query-socket", metavar="PATH", help="Where to answer (default: daemon.sock in $TTMEM_DIR)."),
         click.option(
@@ -247,13 +247,13 @@ def _serve(
         shows_paths=shows_paths,
     )
     serve_daemon(plan, places, environ, logs_events=logs_events, asked=Asked(*metrics))
-    # All is closed and kept. What is left waits for others (a blocked reader), or is memory: the kernel is faster.
+    # All is closed and stored. What is left waits for others (a blocked reader), or is memory: the kernel is faster.
     sys.stderr.flush()
     os._exit(0)
 
 
 def _check(asked: _Sockets) -> None:
-    """What can be told of flags before anything is touched."""
+    """What can be checked of flags before anything is touched."""
     from ttmem.daemon.queries.server import loopback_address
     from ttmem.sources.server_socket import group_id
 

@@ -35,7 +35,7 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 @click.command(cls=ManyValues, short_help="Watch which process holds what, live.")
 @with_options(MADE_UP)
 @click.option(
-    "--interval", type=click.FloatRange(_LEAST_SECONDS, _MOST_SECONDS), metavar="SEC", help="Time between looks (1)."
+    "--interval", type=click.FloatRange(_LEAST_SECONDS, _MOST_SECONDS), metavar="SEC", help="Time between updates (1)."
 )
 @click.option(
     "-m", "--monitor", "layout", type=click.Choice(["auto", "full", "compact"]), help="How much of each chip."
@@ -52,7 +52,7 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 @NO_DAEMON
 @click.pass_context
 def top(context: click.Context, /, **asked: Any) -> int:
-    """Watch which process holds what on which device, live. q leaves, F1 tells all keys.
+    """Watch which process holds what on which device, live. q leaves, F1 shows all keys.
 
     The figures are those of `ttmem ps`. Where nothing can be drawn over, in a pipe or a file, one table is shown.
     """

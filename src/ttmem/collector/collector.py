@@ -1,18 +1,18 @@
 """The collector: journals, and the stock runtime's own counters, in; snapshots out.
 
 It works in two ways. `tick` (or `wait_settled`) looks once, for a table that is printed and forgotten. `start` follows
-all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old, and their course is
-kept for an hour.
+all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old, and their history
+is recorded for an hour.
 
    field                     who touches it
-   _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
-   _ledger, _looks           anybody; each has its own lock
-   _counters                 made by the scan that finds a region; then anybody, has its own lock
-   _recorder                   whoever needs it first makes it; has its own lock
-   _driver                   anybody; two at once tell the ledger the same
+   _journals                 the scanner: the thread while it runs, else the caller; guarded by _scanning
+   _ledger, _looks           any thread; each has its own lock
+   _counters                 made by the scan that finds a region; then any thread, has its own lock
+   _recorder                   made by the first thread that needs it; has its own lock
+   _driver                   any thread; two at once report the same to the ledger
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
-   _tick_seconds             the owner before it starts the thread, then nobody
-   notes                     replaced as a whole by the owner, read by anybody
+   _tick_seconds             the owner before it starts the thread, then not changed
+   notes                     replaced as a whole by the owner, read by any thread
 
 `source` is how its snapshots say who read the journals.
 """
@@ -75,7 +75,7 @@ class Collector:
         driver: "Driver | None" = None,
     ) -> None:
         self.source = source
-        self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
+        self.notes: tuple[Finding, ...] = ()  # what else its owner wants shown
         self._ledger = _native.Ledger(has_tap)
         for arch, sizes in bank_sizes().items():
             self._ledger.set_bank_sizes(arch, *sizes)
@@ -145,7 +145,7 @@ class Collector:
         return True
 
     def start(self, *, tick_seconds: float | None = None) -> None:
-        """Follows the journals in a thread until `stop`: at once whatever comes, or a look every so many seconds, which
+        """Follows the journals in a thread until `stop`: at once whatever comes, or once every `tick_seconds`, which
         costs next to nothing and shows the same figures. New journals are found at the next half second."""
         if self._thread is not None:
             return
@@ -259,12 +259,12 @@ class Collector:
 
     def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
         """What was alive at an incident of a process; `key`: which of several of that pid, else one that lives, else
-        the newest that has an incident of that number. None if no copy is kept."""
+        the newest that has an incident of that number. None if there is no copy."""
         rows = self._ledger.incident(pid, max(0, key or 0), number)
         return copy_from_rows(rows) if rows else None
 
     def history(self, seconds: int) -> History:
-        """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""
+        """What was used when, up to now: since `start`, or one sample if the journals were not followed."""
         return self._sampled().history(seconds)
 
     def _sampled(self) -> HistoryRecorder:

@@ -6,12 +6,12 @@ samples of one pool of one chip are two rings:
     300 places of  1 s      place = second % 300
     300 places of 12 s      place = second // 12 % 300, the highest of its seconds
 
-A place holds its sample plus one, and 0 where no sample was taken. A phase that runs again and again within a second is
+A place holds its sample plus one, and 0 where no sample was taken. A phase that runs repeatedly within a second is
 one phase that goes on: else a loop would fill the hour with marks.
 
    field        who touches it
-   _second      read by anybody, written under _lock
-   all others   whoever samples or asks; guarded by _lock
+   _second      read by any thread, written under _lock
+   all others   any thread that samples or asks; guarded by _lock
 """
 
 import threading
@@ -68,7 +68,7 @@ class Ring:
                 places[tick % PLACES] = 0
 
     def samples(self, step: int, last: int, count: int) -> tuple[int | None, ...]:
-        """So many samples up to the place of time `last`, which is counted in steps; oldest first."""
+        """`count` samples up to the place of time `last`, which is counted in steps; oldest first."""
         places = self._places[step]
         begin = (last - count + 1) % PLACES
         found = places[begin : begin + count]
@@ -85,13 +85,13 @@ class Ring:
 
 _KEPT = 4096
 _TOLD = 1024  # at once
-_PAUSE_NS = 1_000_000_000  # shorter ones between two runs of a phase are not told
+_PAUSE_NS = 1_000_000_000  # shorter ones between two runs of a phase are not reported
 
 Rows = Iterable[Sequence[Any]]
 
 
 class EventMarks:
-    """Turns what a ledger's sample tells into marks."""
+    """Turns a ledger's sample into marks."""
 
     def __init__(self) -> None:
         self._marks: deque[Mark] = deque(maxlen=_KEPT)
@@ -164,7 +164,7 @@ class EventMarks:
             self._marks.append(Mark(TimeNs(time_ns), "phase_ended", name, pid))
 
     def _forget_strangers(self) -> None:
-        """Processes that nobody knows any more have no phases; what was told of them stays told."""
+        """Processes that are no longer known have no phases; what was reported of them stays."""
         self._marks.extend(mark for of, mark in self._ended.items() if of[0] not in self._is_live)
         self._ended = {of: mark for of, mark in self._ended.items() if of[0] in self._is_live}
         self._began = {of: mark for of, mark in self._began.items() if of[0] in self._is_live}
@@ -179,14 +179,14 @@ class EventMarks:
 
 
 def _together(first: Mark, other: Mark) -> Mark:
-    """Refusals of one kind on one chip within a second: whoever tries again and again is told once."""
+    """Refusals of one kind on one chip within a second: repeated tries are reported once."""
     size = max(first.size_bytes or 0, other.size_bytes or 0) or None
     return replace(first, size_bytes=size, count=first.count + other.count)
 
 
 _SECOND_NS = 1_000_000_000
 _KEPT_SECONDS = PLACES * STEPS[-1]
-_CHIPS_MOST = 256  # strangers may name devices by the thousand
+_CHIPS_MOST = 256  # any process may name devices by the thousand
 _NEVER = (Pool.CB,)  # those of several programs lie over each other: their sum is nothing that was ever used
 _ALWAYS = (Pool.DRAM, Pool.L1)  # of a chip that is looked at: known to be 0 until something is there
 
@@ -220,7 +220,7 @@ class HistoryRecorder:
                 self._take(second)
 
     def history(self, seconds: int) -> History:
-        """The last so many seconds in at most `PLACES` samples; each is the highest of those it stands for."""
+        """The last `seconds` in at most `PLACES` samples; each is the highest of those it stands for."""
         self.take_due()
         with self._lock:
             span = max(1, min(_KEPT_SECONDS, seconds))
@@ -263,7 +263,7 @@ class HistoryRecorder:
 
     def _make_room(self, second: int) -> None:
         """Empties the places since the last sample, and drops chips that have no sample left."""
-        if second < self._second:  # the clock was set back: what was cannot be told from what will be
+        if second < self._second:  # the clock was set back: past and future cannot be distinguished
             self._chips.clear()
         gone = [
             chip
@@ -280,7 +280,7 @@ class HistoryRecorder:
 def _put_counted(
     rings: dict[Pool, Ring], second: int, number: int, unique_id: int | None, pools: Sequence[Sequence[int]]
 ) -> None:
-    """What was counted of a chip; a pool of which nothing is told holds nothing."""
+    """What was counted of a chip; a pool without a report holds nothing."""
     told = {Pool.numbered(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool != Pool.CB.number}
     for pool in (*_ALWAYS, *told):
         if pool not in rings:

@@ -37,7 +37,7 @@ from ttmem.snapshot.values import clean
 __all__ = ["Differences", "RuntimeCounters", "chips_of"]
 
 OLD_STAMP_NS = 10_000_000_000
-_PEAKS_MOST = 10_000  # of processes that came and went; then they start anew
+_PEAKS_MOST = 10_000  # of processes that came and went; then they start over
 _ALWAYS_TOLD = (Pool.DRAM, Pool.L1)
 _Held = list[tuple[Device, ReadChip, ReadProcess]]
 
@@ -117,7 +117,7 @@ class RuntimeCounters:
         )
 
     def _process(self, held: _Held, look: _Look) -> ProcessUsage:
-        """A process that only the counters tell about."""
+        """A process that only the counters list."""
         _, chip, first = held[0]
         is_unknown = first.pid in look.unknown
         stamps = [process.last_update_ns for _, _, process in held if process.last_update_ns]
@@ -156,7 +156,7 @@ class RuntimeCounters:
         )
 
     def _peak(self, key: tuple[object, ...], used: int, now_ns: int) -> tuple[int, int]:
-        """The highest figure seen so far; there may have been higher ones that nobody read."""
+        """The highest figure seen so far; there may have been higher ones that were not read."""
         if used > 0 and used >= self._peaks.get(key, (0, 0))[0]:
             self._peaks[key] = (used, now_ns)
         return self._peaks.get(key, (used, now_ns))
@@ -202,7 +202,7 @@ class RuntimeCounters:
     def _read_pool(
         self, device: Device, pool: Pool, before: PoolUsage | None, part: _RegionShare, *, now_ns: int
     ) -> PoolUsage:
-        """A pool of a chip on which nobody reports; `before`: what another region of the same chip said."""
+        """A pool of a chip on which no process reports; `before`: what another region of the same chip said."""
         used = part.told_bytes + part.rest_bytes + (before.used_bytes if before else 0)
         return _pool(
             pool,
@@ -215,7 +215,7 @@ class RuntimeCounters:
 
 
 def _unplaced(usage: DeviceUsage) -> DeviceUsage:
-    """Where somebody does not report, nobody knows what is free in one piece, the fullest core, nor the headroom."""
+    """Where a process does not report, the largest free block, the fullest core and the headroom are unknown."""
     pools = (replace(pool, largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
     return replace(
         usage,
@@ -275,7 +275,7 @@ _EQUAL = _Verdict()
 
 
 class Differences:
-    """Remembers, for every process that is told of twice, what the last comparison said."""
+    """Remembers, for every process that two sources report, what the last comparison said."""
 
     def __init__(self) -> None:
         self._verdicts: dict[int, _Verdict] = {}
@@ -295,7 +295,7 @@ class Differences:
 
 
 def _is_comparable(process: ProcessUsage, held: Held, read_ns: int) -> bool:
-    """A process whose every allocation is counted, and which had nothing to tell for a moment."""
+    """A process whose every allocation is counted, and which had nothing to report for a moment."""
     if process.source != "journal" or process.origin != "counted" or process.reason:
         return False
     stamps = [process.last_event_time_ns, *(read.last_update_ns for _, _, read in held)]

@@ -1,4 +1,4 @@
-"""What a service manager (systemd) and a service say to each other: sockets handed over, readiness told back.
+"""What a service manager (systemd) and a service say to each other: sockets handed over, readiness reported back.
 
 Both are a few lines of environment, so no library: LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES name descriptors from 3
 on; NOTIFY_SOCKET is where a datagram says READY=1.
@@ -46,7 +46,7 @@ def _taken(descriptor: int, name: str) -> socket.socket:
 
 
 def tell_manager(environ: Mapping[str, str], *words: str) -> None:
-    """Tells the service manager, if there is one; it is no error that nobody listens."""
+    """Notifies the service manager, if there is one; it is no error if none listens."""
     address = environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):
         return

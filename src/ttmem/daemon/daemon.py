@@ -5,7 +5,7 @@ main               signals, once a second a look at the others      a signal
 ttmem-collector    follows journals, samples their course           them
 ttmem-server-socket takes messages into the ledger (native)          them
 ttmem-queries      HTTP, with a few helpers that encode             questions
-ttmem-log          writes stdout                                    lines, and whoever reads stdout
+ttmem-log          writes stdout                                    lines, and the reader of stdout
 ttmem-checkpoint   writes a file once a second                      the disk
 """
 
@@ -151,7 +151,7 @@ class Daemon:
         self._queries.stop(deadline - time.monotonic())
         self._checkpoints.join(max(0.0, deadline - time.monotonic()))
         if self._checkpoints.is_alive():
-            complain(f"{self._checkpoint.path}: the last checkpoint takes too long; the one before is kept")
+            complain(f"{self._checkpoint.path}: the last checkpoint takes too long; the one before stays")
 
     def look_after(self) -> None:
         """Says once what went wrong since the last look."""
@@ -160,7 +160,7 @@ class Daemon:
                 self._complain_once(f"the {name} has ended by a fault of its own; restart this daemon")
         for served in (self._listeners.server, self._listeners.query):
             if served and not served.is_in_place():
-                self._complain_once(f"{served.path}: somebody removed or replaced this socket; restart this daemon")
+                self._complain_once(f"{served.path}: this socket was removed or replaced; restart this daemon")
         if self._listeners.is_server_blocked and time.monotonic() >= self._tried + _TRY_AGAIN_SECONDS:
             self._tried = time.monotonic()
             self._try_server()
@@ -179,7 +179,7 @@ class Daemon:
         self._note_troubles()
 
     def _note_troubles(self) -> None:
-        """Tells in the log, once, and to whoever looks at figures, which sockets are not as they were asked for."""
+        """Says in the log, once, and in the notes of figures, which sockets are not as they were asked for."""
         for trouble in self._listeners.troubles:
             if trouble not in self._complaints:
                 self._complaints.add(trouble)

@@ -1,4 +1,4 @@
-"""A snapshot of some devices, users or processes only. Totals of a device stay whole: they are everybody's."""
+"""A snapshot of some devices, users or processes only. Totals of a device stay whole: they are of all processes."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -52,7 +52,7 @@ def _left_behind(snapshot: Snapshot) -> set[int]:
 
 
 def device_test(word: str) -> Callable[[Device], bool]:
-    """Whether a device is meant by a word: its index (chips and seeds alike), its unique id, or its name."""
+    """Whether a device is meant by a word: its index (chips and server chips alike), its unique id, or its name."""
     if word.startswith(("seed:", "unknown:")):
         return lambda device: not device.is_known and device.name == word
     try:

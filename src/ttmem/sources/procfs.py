@@ -84,7 +84,7 @@ def own_pid_namespace(proc: Folder = PROC) -> int | None:
 
 
 def sees_all_locks(proc: Folder = PROC) -> bool:
-    """Whether `locked_inodes` tells of everybody: a container sees no locks of processes outside."""
+    """Whether `locked_inodes` lists all processes: a container sees no locks of processes outside."""
     return own_pid_namespace(proc) == _FIRST_PID_NAMESPACE
 
 
@@ -108,7 +108,7 @@ class MountNamespaces:
 
     Processes move to another namespace when they are young, if at all, and hardly ever later: those that are not young
     are looked at in every twentieth look only. On a machine with thousands of processes that is most of the work. Nor
-    are they listed in between: the kernel tells which pid it gave away last, and new processes have those up to it.
+    are they listed in between: the kernel says which pid it gave away last, and new processes have those up to it.
     """
 
     _YOUNG_LOOKS = 4
@@ -156,7 +156,7 @@ class MountNamespaces:
         return any(gone)
 
     def _take_in(self, pids: range) -> bool:
-        """Pids that were given away since the last look, if it is told which, and if they are not too many."""
+        """Pids that were given away since the last look, if the kernel says which, and if they are not too many."""
         if not 0 < len(pids) <= self._NEW_MOST:
             return self._list()
         self._know(set(pids) - self._known.keys())
@@ -184,7 +184,7 @@ class MountNamespaces:
 
 def _born(proc: Folder) -> tuple[int, int]:
     """The pid that was given away last, and how many processes there are: some are given a pid of their choice. Zeros
-    if the kernel does not tell."""
+    if the kernel does not say."""
     try:
         return int(_bytes_of(f"{proc}/sys/kernel/ns_last_pid")), os.stat(proc).st_nlink
     except (OSError, ValueError):

@@ -108,7 +108,7 @@ def test_what_a_killed_daemon_left_is_taken_over(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "why"), [(0o666, "and nobody answers on it"), (0o600, "and nobody may not connect to it")]
+    ("mode", "why"), [(0o666, "and nothing answers on it"), (0o600, "and nobody may not connect to it")]
 )
 def test_a_dead_socket_of_another_user_is_an_error(
     directory: Path, as_nobody: Sequence[str], mode: int, why: str
@@ -261,5 +261,5 @@ def test_a_socket_that_is_stolen_is_noticed(directory: Path) -> None:
     with a_daemon(directory=directory) as daemon:
         daemon.path.unlink()
 
-        daemon.text_with(f"{daemon.path}: somebody removed or replaced this socket")
+        daemon.text_with(f"{daemon.path}: this socket was removed or replaced")
         assert daemon.get("/healthz")[0] == 503

@@ -69,7 +69,7 @@ def test_so_many_directories_of_a_user_are_looked_into_and_the_rest_are_one_coun
     assert len(further(found)) == FURTHER_MOST
     [finding] = found.findings
     assert (finding.name, finding.count, finding.path) == ("directory_ignored", 1000 - FURTHER_MOST, str(journals))
-    assert f"and 984 more directories of uid {UID} are not looked into" in finding.text
+    assert f"and 984 more directories of uid {UID} are not searched" in finding.text
 
 
 def test_a_scan_asks_for_as_little_as_with_few_directories(

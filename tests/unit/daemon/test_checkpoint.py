@@ -83,7 +83,7 @@ def test_one_that_the_ledger_refuses_is_said_and_set_aside(path: Path) -> None:
 
     assert not path.exists()
     assert path.with_name(f"{path.name}.damaged").read_bytes() == b"bad"
-    assert said == [f"{path}: the checkpoint is not used: made up; it is kept as {path}.damaged"]
+    assert said == [f"{path}: the checkpoint is not used: made up; it is moved to {path}.damaged"]
 
 
 def test_a_link_is_not_followed(path: Path) -> None:
@@ -145,4 +145,4 @@ def test_a_checkpoint_of_an_older_version_is_set_aside_in_one_sentence(path: Pat
     Checkpoint(str(path), _native.Ledger(), say=said.append).restore()
 
     why = "it is of version 1, this program reads version 2"
-    assert said == [f"{path}: the checkpoint is not used: {why}; it is kept as {path}.damaged"]
+    assert said == [f"{path}: the checkpoint is not used: {why}; it is moved to {path}.damaged"]

@@ -128,7 +128,7 @@ def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> 
     wait_until(lambda: stage.complaints)
     stage.log.close(2)
     assert stage.log.has_ended
-    assert stage.complaints == ["nobody reads the log any more (Broken pipe); serving on without it"]
+    assert stage.complaints == ["the log has no reader any more (Broken pipe); serving on without it"]
 
 
 def test_a_log_that_cannot_be_written_is_told_on_once(stage: Stage) -> None:

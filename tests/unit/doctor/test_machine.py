@@ -171,7 +171,7 @@ def test_an_inspector_is_found_where_it_was_told_to_listen(tmp_path: Path) -> No
         address = f"127.0.0.1:{server.getsockname()[1]}"
         heard = said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS=address)
 
-    assert heard.text == f"somebody listens at {address}"
+    assert heard.text == f"a server listens at {address}"
     assert "nobody" in said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS="127.0.0.1:nonsense").text
 
 

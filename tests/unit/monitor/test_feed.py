@@ -98,7 +98,7 @@ def test_when_nobody_answers_the_last_figures_stay_and_it_comes_back_by_itself(m
 
     assert before.trouble == ""
     assert lost.overview is not None
-    assert lost.trouble == "nobody answers there: the daemon that made it has ended"
+    assert lost.trouble == "no answer there: the daemon that made it has ended"
     assert back.overview is not None
     assert sights.asked.count("opened") >= 2
 

@@ -119,7 +119,7 @@ def test_a_dead_socket_of_another_user_is_refused(path: str) -> None:
     a_dead_socket(path)
     os.chown(path, 65534, 65534)
 
-    with pytest.raises(CannotServe, match=r"belongs to nobody \(uid 65534\), and nobody answers on it; .*remove it"):
+    with pytest.raises(CannotServe, match=r"belongs to nobody \(uid 65534\), and nothing answers on it; .*remove it"):
         ServedSocket.taken(path, Sharing())
     assert os.path.exists(path)
 
@@ -128,7 +128,7 @@ def test_a_socket_of_another_kind_is_left_alone(path: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.bind(path)
 
-        with pytest.raises(CannotServe, match="cannot tell whether this socket is served"):
+        with pytest.raises(CannotServe, match="it is not known whether this socket is served"):
             ServedSocket.taken(path, Sharing())
     assert os.path.exists(path)
 

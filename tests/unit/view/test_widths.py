@@ -73,7 +73,7 @@ def a_galaxy() -> Snapshot:
 @pytest.mark.parametrize("is_with_ended", [False, True])
 @pytest.mark.parametrize("is_kernels", [False, True])
 def test_no_line_about_many_chips_is_wider_than_the_terminal(width: int, is_with_ended: bool, is_kernels: bool) -> None:
-    options = PageOptions(width, is_with_ended=is_with_ended, is_kernels=is_kernels, banner="demo: made-up chips")
+    options = PageOptions(width, is_with_ended=is_with_ended, is_kernels=is_kernels, banner="demo: simulated chips")
     lines = page(a_galaxy(), options)
 
     too_wide = [line for line in lines if sum(span.width for span in line) > width]

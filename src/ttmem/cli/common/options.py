@@ -76,7 +76,7 @@ class ManyValues(click.Command):
 
 
 class FileName(click.types.StringParamType):
-    """A file to write. Whoever opens it says what is wrong; `click.Path` would look for its name in other languages."""
+    """A file to write. Opening it later says what is wrong; `click.Path` would look for its name in other languages."""
 
     name = "file"
 
@@ -109,7 +109,7 @@ NO_DAEMON: Option = click.option(
     "--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not."
 )
 MADE_UP: tuple[Option, ...] = (
-    click.option("--demo", "is_demo", is_flag=True, help="Made-up chips: a workload on the runtime model."),
+    click.option("--demo", "is_demo", is_flag=True, help="Simulated chips: a workload on the runtime model."),
     click.option(
         "--mock",
         "chip_count",
@@ -117,7 +117,7 @@ MADE_UP: tuple[Option, ...] = (
         is_flag=False,
         flag_value=DEMO_CHIPS,
         metavar="[N]",
-        help=f"So many made-up chips ({DEMO_CHIPS}).",
+        help=f"Number of simulated chips ({DEMO_CHIPS}).",
     ),
 )
 LOOKS: tuple[Option, ...] = (
@@ -249,7 +249,7 @@ _TIMES = (
         is_flag=False,
         flag_value=1.0,
         metavar="[SECONDS]",
-        help="Again every so many seconds (1), until interrupted.",
+        help="Repeat every SECONDS (1), until interrupted.",
     ),
     click.option(
         "-lms",

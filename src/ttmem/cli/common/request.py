@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BANNER", "DEMO_CHIPS", "STANDARD_NAME", "QueryResult", "Request", "check_colours", "device_words", "query"]
 
-BANNER = "demo: made-up chips"
+BANNER = "demo: simulated chips"
 DEMO_CHIPS = 4
 STANDARD_NAME = "\0"  # -f without a name; no file can be called that
 
@@ -90,7 +90,7 @@ class Request(NamedTuple):
 
     @property
     def made_up_count(self) -> int | None:
-        """How many made-up chips are asked for; None if real ones are."""
+        """How many simulated chips are asked for; None if real ones are."""
         return self.chip_count or (DEMO_CHIPS if self.is_demo else None)
 
     @property
@@ -157,7 +157,7 @@ def _refuse_two(flags: Sequence[str]) -> None:
 
 
 class _bad_words:  # noqa: N801 reads as a verb where it is used
-    """A SelectionError about the value of a flag, as click tells it."""
+    """A SelectionError about the value of a flag, as click reports it."""
 
     def __init__(self, flag: str, hint: str = "") -> None:
         self._flag, self._hint = flag, hint
@@ -229,7 +229,7 @@ class QueryResult(NamedTuple):
     nameless: Sequence["ChipTelemetry"] = ()  # chips of the driver that may be any of those others speak of
 
     def check(self, request: Request) -> None:
-        """Says it, if figures were asked for that nobody reports; NothingToRead if that is so of all of them."""
+        """Says which requested figures no process reports; NothingToRead if that is so of all of them."""
         for word in self.missing:
             click.echo(f"ttmem: no device {word} here", err=True)
         if not self.snapshot.processes and not self.chosen.devices:
@@ -250,7 +250,7 @@ def _nothing_text(snapshot: Snapshot) -> str:
 
 
 def query(source: FigureSource, request: Request, *, has_identity: bool) -> QueryResult:
-    """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
+    """Looks now. `has_identity`: also at what the driver says, and at chips that no process has opened."""
     telemetry = source.telemetry() if has_identity else ()
     snapshot = source.snapshot()
     if request.made_up_count and has_identity:  # a table has a banner
@@ -270,7 +270,7 @@ def query(source: FigureSource, request: Request, *, has_identity: bool) -> Quer
 def _with_idle_chips(
     snapshot: Snapshot, telemetry: Sequence["ChipTelemetry"]
 ) -> tuple[Snapshot, Sequence["ChipTelemetry"]]:
-    """With the chips of the driver that nobody speaks of; and those that may be one of which somebody does."""
+    """With the chips of the driver that no report names; and those that may be one that a report names."""
     from ttmem.snapshot.identity import chip_of, nameless_chips  # here, since the table shows nothing of the driver
 
     known = [chip_of(usage.device, telemetry) for usage in snapshot.devices]

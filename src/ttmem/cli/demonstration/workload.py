@@ -1,7 +1,7 @@
 """The process behind `ttmem demo`: plays one workload on the runtime model and reports like any program would.
 
-Run as `python -m ttmem.cli.demonstration.workload '{"name": "llama-8b"}'`. It works until a line comes in, tells what
-came of it, and holds its devices until its standard input ends. What it tells are `Report`s, one JSON object per line.
+Run as `python -m ttmem.cli.demonstration.workload '{"name": "llama-8b"}'`. It works until a line comes in, reports what
+came of it, and holds its devices until its standard input ends. Its messages are `Report`s, one JSON object per line.
 """
 
 import json
@@ -22,7 +22,7 @@ __all__ = ["DONE", "FAILED", "KILL", "PHASE", "READY", "Order", "Report"]
 READY = "ready"  # the devices are open
 PHASE = "phase"  # it goes on to something else
 KILL = "kill"  # it wants to be killed now
-DONE = "done"  # it plays no more: it was told to stop, played all rounds, or the runtime refused something
+DONE = "done"  # it plays no more: it was asked to stop, played all rounds, or the runtime refused something
 FAILED = "failed"  # it could not even begin
 
 
@@ -40,7 +40,7 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What the process tells. `expected`, by plain arithmetic: the highest use of each pool of each chip."""
+    """What the process reports. `expected`, by plain arithmetic: the highest use of each pool of each chip."""
 
     event: str
     name: str = ""

@@ -46,7 +46,7 @@ ParentOf = Callable[[int, int | None], int | None]
 
 
 def no_parent(pid: int, start_time_ns: int | None) -> int | None:
-    """Where nobody asks the kernel whose child a process is."""
+    """Where the kernel is not asked whose child a process is."""
     return None
 
 

@@ -20,12 +20,12 @@ __all__ = ["QueryServer", "loopback_address", "loopback_listener"]
 _START_SECONDS = 10.0
 _GRACE_SECONDS = 0.1  # for questions under way; a viewer that has stopped reading does not hold us
 _BACKLOG = 128  # viewers that may wait to be let in
-_ACCEPTED_AT_ONCE = 16  # asyncio tries that often also while there is no descriptor left, and complains of each try
+_ACCEPTED_AT_ONCE = 16  # asyncio tries that often also while there is no descriptor left, and reports each try
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class _Server(uvicorn.Server):
-    """Tells when it listens, and closes streams before it waits for them."""
+    """Says when it listens, and closes streams before it waits for them."""
 
     def __init__(self, config: uvicorn.Config, frames: Iterable[Frames], has_started: threading.Event) -> None:
         super().__init__(config)
@@ -86,7 +86,7 @@ class QueryServer:
         asyncio.run(self._serve())
 
     def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """What nobody caught: too few descriptors are told once, all else as it comes."""
+        """What was not caught: too few descriptors are reported once, all else as it comes."""
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
             loop.default_exception_handler(context)

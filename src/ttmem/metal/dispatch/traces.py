@@ -1,4 +1,4 @@
-"""Traces: a stretch of launches recorded once, kept on the device, and replayed without the host.
+"""Traces: a stretch of launches recorded once, stored on the device, and replayed without the host.
 
     begin -- enqueues are recorded, not run -- end: planned and stored -- replay, any number of times -- release
 

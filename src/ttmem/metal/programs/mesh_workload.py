@@ -76,7 +76,7 @@ class MeshWorkload:
         return f"MeshWorkload({self.id}, {count} {'program' if count == 1 else 'programs'}, {state})"
 
     def forget(self) -> None:
-        """It is on no mesh any more, and could be loaded anew."""
+        """It is on no mesh any more, and could be loaded again."""
         self.payload, self.payload_bytes, self.owner = None, 0, None
         self._status = BinaryStatus.NOT_SENT
 

@@ -14,7 +14,7 @@ from ttmem.metal.programs.layout import ProgramLayout, Region
 
 __all__ = ["CoreFootprint", "Taken", "planned", "resident", "taken"]
 
-_KEPT = 256  # unions: the programs of a model take turns, so the same ones are asked for again and again
+_KEPT = 256  # unions: the programs of a model take turns, so the same ones are asked for repeatedly
 
 
 class Taken(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a process holds of a mesh it opened: buffers, programs, queues and caches, whom it tells, and its own books.
+"""What a process holds of a mesh it opened: buffers, programs, queues and caches, its reporter, and its own books.
 
 Dispatch works on this; `MeshDevice` is the same with the calls users make.
 """
@@ -143,7 +143,7 @@ class Host(ABC):
             if self.capture is not None and spec.buffer_type is BufferType.DRAM:
                 self.capture.dram.note_allocated(placement.address + placement.block_bytes)
             self.reports.tracker.track_allocate(buffer)
-        except BaseException:  # nobody would hold it, so nobody could free it
+        except BaseException:  # it would have no holder, so nothing could free it
             buffer.deallocate()
             raise
         return buffer
@@ -158,7 +158,7 @@ class Host(ABC):
         self.reports.tracker.track_deallocate(buffer)
 
     def report_refusal(self, refusal: Refusal) -> None:
-        """Counts it and tells it, once for all chips."""
+        """Counts it and reports it, once for all chips."""
         if refusal.kind is RefusalKind.CLASH:
             self.clash_count += 1
         else:

@@ -78,7 +78,7 @@ def oom_fragmented(chip: Chip) -> Iterator[Step]:
 
 
 def cb_clash(chip: Chip) -> Iterator[Step]:
-    """Runs a cached program again and again while L1 buffers pile up from above, down into its circular buffers."""
+    """Runs a cached program repeatedly while L1 buffers pile up from above, down into its circular buffers."""
     matmul = op.matmul_prefill("w1", 1024, 4096, 14336, dtypes=(F16, F4, F8), grid=chip.grid)
     yield PhaseStep("run")
     for number in count():
@@ -145,5 +145,5 @@ def killed_midway(chip: Chip) -> Iterator[Step]:
 
 
 def _rows(chip: Chip, name: str, per_bank_bytes: int) -> Tensor:
-    """A tensor that takes exactly so much of every bank: as many rows as there are banks."""
+    """A tensor that takes exactly this size of every bank: as many rows as there are banks."""
     return Tensor(name, (chip.dram_bank_count, per_bank_bytes // 4), "uint32", ROW_MAJOR)

@@ -1,6 +1,6 @@
 """What a file is: a journal, a region of the stock runtime's counters, or a daemon's checkpoint; and what it says.
 
-Nobody's liveness is judged and nothing is joined: a file is told as it stands. What is none of these is a
+Liveness is not judged and nothing is joined: a file is shown as it stands. What is none of these is a
 NothingToRead that says what was expected, what was found, and what to do.
 """
 
@@ -30,7 +30,7 @@ _KINDS: dict[bytes, tuple[str, Callable[[str, BinaryIO, int], Document]]] = {
 
 
 def inspected(path: str, *, most: int) -> Document:
-    """The document of a file: its `kind`, then what is in it. At most so many of what may be many."""
+    """The document of a file: its `kind`, then what is in it. At most `most` of what may be many."""
     try:
         facts = os.stat(path)
         _check_is_file(path, facts)

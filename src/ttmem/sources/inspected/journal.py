@@ -36,7 +36,7 @@ _SLAB_CHUNK = 4096  # entries
 
 
 def journal_document(path: str, file: BinaryIO, most: int) -> Document:
-    """All of it, at most so many live entries and events. A journal that is not sound is NothingToRead."""
+    """All of it, at most `most` live entries and events. A journal that is not sound is NothingToRead."""
     facts = os.fstat(file.fileno())
     _, trouble = _native.Ledger().attach(os.path.realpath(path), facts.st_dev, facts.st_ino)
     if trouble:
@@ -165,7 +165,7 @@ class _Journal:
                 yield {"phase": self._text(place & 0xFFFF_FFFF), "count": count, **phase.integers("time")}
 
     def _filled(self, name: str, offset: str, count: str) -> Iterator[tuple[int, PartReader]]:
-        """Structs that lie one after the other, with their numbers; most are empty, and passed over at once."""
+        """Structs that lie one after the other, with their numbers; most are empty, and skipped at once."""
         size = STRUCTS[name].size_bytes
         data = self._read(self._at(offset), size * self._identity.integer(count))
         empty = bytes(size)

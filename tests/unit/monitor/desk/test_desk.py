@@ -22,7 +22,7 @@ from ttmem.snapshot.values import replace
 from ttmem.view.spans import Role
 
 FRAME = a_frame()
-BANNER = "demo: made-up chips"
+BANNER = "demo: simulated chips"
 
 
 @settings(max_examples=60, deadline=None)
