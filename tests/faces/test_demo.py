@@ -22,7 +22,7 @@ from ttmem.cli.demonstration.watcher import farewell
 from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
-from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
+from ttmem.metal.workloads import WORKLOADS, Beat, ExpectedUse
 from ttmem.snapshot import ProcessUsage, replace
 from ttmem.sources.procfs import environment_of, stat_of
 from ttmem.view.units import size_text
@@ -159,15 +159,15 @@ def test_the_page_about_the_demo_states_the_peaks_of_the_arithmetic(name: str) -
     workload = WORKLOADS[name]
     with workload.open() as mesh:
         chip = mesh.chips[0]
-    reckoning, round_count = Reckoning(chip), 0
+    expected, round_count = ExpectedUse(chip), 0
     for step in workload.steps(chip):
-        reckoning.add(step)
+        expected.add(step)
         round_count += isinstance(step, Beat) and step.is_round
         if round_count == workload.round_count:
             break
 
     pools = Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.CB, Pool.KERNEL
-    cells = [f"`{name}`", *(size_text(reckoning.peak[pool]) if reckoning.peak[pool] else "-" for pool in pools)]
+    cells = [f"`{name}`", *(size_text(expected.peak[pool]) if expected.peak[pool] else "-" for pool in pools)]
     assert f"| {' | '.join(cells)} |" in PAGE
 
 

@@ -27,7 +27,7 @@ from tests.support.simulated.figures import (
 )
 from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.tracked.scripts import script_differences
-from ttmem.cli.common.request import Request, look
+from ttmem.cli.common.request import Request, query
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
@@ -159,7 +159,7 @@ class Seen(FigureSource):
 def test_a_chip_nobody_has_opened_is_listed_though_another_cannot_be_told() -> None:
     first, idle = CHIPS
     may_be = a_driver_chip(4, asic_id=None, pids=(4001,))
-    seen = look(Seen(first, idle, may_be), Request(), has_identity=True)
+    seen = query(Seen(first, idle, may_be), Request(), has_identity=True)
 
     assert [usage.device.unique_id for usage in seen.chosen.devices][-1] == idle.asic_id
     assert len(seen.chosen.devices) == len(a_busy_snapshot().devices) + 1

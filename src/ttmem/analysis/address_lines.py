@@ -83,12 +83,12 @@ def with_bank_figures(incident: Incident, banks: int | None) -> Incident:
         None if size is None else -(-size // banks)
         for size in (incident.requested_bytes, incident.free_bytes, incident.largest_free_bytes)
     )
-    told, told_largest = incident.free_per_bank_bytes, incident.largest_free_per_bank_bytes
+    reported, reported_largest = incident.free_per_bank_bytes, incident.largest_free_per_bank_bytes
     return msgspec.structs.replace(
         incident,
         requested_per_bank_bytes=requested,
-        free_per_bank_bytes=free if told is None else told,
-        largest_free_per_bank_bytes=largest if told_largest is None else told_largest,
+        free_per_bank_bytes=free if reported is None else reported,
+        largest_free_per_bank_bytes=largest if reported_largest is None else reported_largest,
         bank_count=incident.bank_count or banks,
     )
 
@@ -174,13 +174,13 @@ def _bounds(incident: Incident, placed: Sequence[_Placed]) -> tuple[int, int, bo
 
 def _newest(placed: Iterable[_Placed]) -> list[_Placed]:
     """Without those that overlap a newer one: they were freed while the copy was made."""
-    kept: list[tuple[int, int]] = []
+    accepted: list[tuple[int, int]] = []
     found = []
     for one in sorted(placed, key=lambda one: -one.entry.sequence):
-        at = bisect_right(kept, (one.begin, one.end))
-        if (at and kept[at - 1][1] > one.begin) or (at < len(kept) and kept[at][0] < one.end):
+        at = bisect_right(accepted, (one.begin, one.end))
+        if (at and accepted[at - 1][1] > one.begin) or (at < len(accepted) and accepted[at][0] < one.end):
             continue
-        insort(kept, (one.begin, one.end))
+        insort(accepted, (one.begin, one.end))
         found.append(one)
     return found
 
@@ -193,8 +193,8 @@ def _newest_parts(parts: Sequence[_Placed]) -> list[_Placed]:
             by_core.setdefault((one.entry.device_ids, core), []).append(one)
     lost: set[int] = set()
     for there in by_core.values():
-        kept = set(map(id, _newest(there)))
-        lost.update(id(one) for one in there if id(one) not in kept)
+        accepted = set(map(id, _newest(there)))
+        lost.update(id(one) for one in there if id(one) not in accepted)
     return [one for one in parts if id(one) not in lost]
 
 

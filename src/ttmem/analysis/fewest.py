@@ -156,11 +156,11 @@ def _owners(span: Addresses, start: int, needed_bytes: int) -> frozenset[int]:
 
 def _smallest(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
     """Those that contain no other."""
-    kept: list[frozenset[int]] = []
+    smallest: list[frozenset[int]] = []
     for one in sorted(sets, key=len):
-        if not any(other <= one for other in kept):
-            kept.append(one)
-    return kept
+        if not any(other <= one for other in smallest):
+            smallest.append(one)
+    return smallest
 
 
 class _Search:

@@ -113,7 +113,7 @@ class _Openers:
         self._foreign = next(iter(snapshot.foreign), None)
         self._telemetry = telemetry
 
-    def strangers(self, device: Device) -> list[int]:
+    def silent_pids(self, device: Device) -> list[int]:
         """Those who do not report and have a chip open."""
         chip = chip_of(device, self._telemetry)
         return [pid for pid in (chip.pids or ()) if pid not in self._reporting] if chip else []
@@ -131,13 +131,13 @@ class _Openers:
 
 
 def _candidate(usage: DeviceUsage, need: Need, openers: _Openers) -> Candidate:
-    strangers = openers.strangers(usage.device)
-    doubt = f"pid {strangers[0]} has it open and does not report" if strangers else openers.doubt(usage.device)
+    silent_pids = openers.silent_pids(usage.device)
+    doubt = f"pid {silent_pids[0]} has it open and does not report" if silent_pids else openers.doubt(usage.device)
     if not doubt and usage.reason:
         doubt = f"figures are {usage.reason}"
     if usage.launch_count is None and not doubt:
         doubt = "what is held there is not reported"
-    open_count = usage.device.open_count + len(strangers)
+    open_count = usage.device.open_count + len(silent_pids)
     refusal = f"{open_count} have it open" if need.is_idle and open_count else ""
     rooms: list[Room | CoreRoom] = []
     if need.dram_bytes is not None:

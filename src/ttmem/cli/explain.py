@@ -116,8 +116,8 @@ def explain(
         ]
     devices = _devices(snapshot, chosen, is_all=asked.pid is None and asked.path is None)
     if is_json:
-        told = _document(explained, snapshot, chosen, devices)
-        click.echo(encoded(told, is_pretty=screen.is_terminal).decode())
+        document = _document(explained, snapshot, chosen, devices)
+        click.echo(encoded(document, is_pretty=screen.is_terminal).decode())
         return 0
     from ttmem.view.incidents.page import explanation_page, no_incident_page
 
@@ -176,10 +176,10 @@ def _incidents(
     chosen: Sequence[ProcessUsage], asked: _Subject, *, is_whole: bool
 ) -> "list[tuple[ProcessUsage, Incident]]":
     """Those that are to be explained: the newest, or all, the newest first."""
-    kept = [(process, incident) for process in chosen for incident in process.incidents]
-    found = [one for one in kept if asked.number is None or one[1].number == asked.number]
+    recorded = [(process, incident) for process in chosen for incident in process.incidents]
+    found = [one for one in recorded if asked.number is None or one[1].number == asked.number]
     if asked.number is not None and not found:
-        names = ", ".join(f"{process.pid}-{incident.number}" for process, incident in kept[-8:])
+        names = ", ".join(f"{process.pid}-{incident.number}" for process, incident in recorded[-8:])
         raise click.BadParameter(
             f"incident {asked.number} is not recorded; recorded: {names}" if names else "no incident is recorded",
             param_hint="--incident",

@@ -62,14 +62,14 @@ def fit(
     judged = candidates(result.chosen, need, result.telemetry)
     taken = chosen(judged, count)
     if is_json:
-        told = _document(judged, taken, need, count) | {"time": time_text(result.chosen.time_ns)}
-        click.echo(encoded(told, is_pretty=sys.stdout.isatty()).decode())
+        document = _document(judged, taken, need, count) | {"time": time_text(result.chosen.time_ns)}
+        click.echo(encoded(document, is_pretty=sys.stdout.isatty()).decode())
     else:
-        _tell(judged, taken, count)
+        _show(judged, taken, count)
     return NOT_MET if taken is None else DONE
 
 
-def _tell(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, count: int) -> None:
+def _show(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, count: int) -> None:
     for candidate in judged:
         click.echo(f"{_name(candidate)}: {_WORDS[candidate.fits]}{_why(candidate)}", err=True)
     if taken is None:
@@ -89,8 +89,8 @@ def _why(candidate: Candidate) -> str:
     reasons = [candidate.refusal, candidate.doubt]
     for room in candidate.rooms:
         reasons.append(f"{room.name} {size_text(room.needed_bytes)} of {_figures(room)}")
-    told = "; ".join(filter(None, reasons))
-    return f" ({told})" if told else ""
+    text = "; ".join(filter(None, reasons))
+    return f" ({text})" if text else ""
 
 
 def _figures(room: Room | CoreRoom) -> str:

@@ -20,9 +20,9 @@ __all__ = [
     "is_at_terminal",
     "program",
     "raise_descriptor_limit",
+    "run_allocation_server",
     "run_program",
-    "run_seed_monitor",
-    "run_seed_server",
+    "run_tt_smi_umd",
     "unwritten",
     "with_verb",
 ]
@@ -107,7 +107,7 @@ def is_at_terminal() -> bool:
     return has_streams and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-def run_seed_monitor(arguments: list[str]) -> int:
+def run_tt_smi_umd(arguments: list[str]) -> int:
     """The same for the program with the older monitor's name."""
     if "_TT_SMI_UMD_COMPLETE" in os.environ or arguments[:1] == ["--completion"]:
         from ttmem.cli.completion import complete
@@ -119,7 +119,7 @@ def run_seed_monitor(arguments: list[str]) -> int:
     return _exit_code(tt_smi_umd, "tt_smi_umd", [*arguments])
 
 
-def run_seed_server(arguments: list[str]) -> int:
+def run_allocation_server(arguments: list[str]) -> int:
     """The same for the program with the older server's name."""
     from ttmem.cli.serve import allocation_server_poc
 

@@ -207,7 +207,7 @@ def page_options(request: Request, screen: Screen | None = None, result: QueryRe
         is_with_ended=request.is_with_ended,
         is_kernels=request.is_kernels,
         order=request.order or "",
-        banner=BANNER if request.made_up_count else "",
+        banner=BANNER if request.simulated_count else "",
         parents=_parents(result.chosen.live) if result and request.is_tree else None,
     )
 
@@ -276,7 +276,7 @@ def answer(request: Request, standard: StandardForm = TableForm) -> int:
             _list_fields(request, screen)
             return DONE
         form = form_of(request, screen, stream, standard)
-        if request.made_up_count is None:
+        if request.simulated_count is None:
             _answer(request, form, screen, os.environ)
             return DONE
         from ttmem.cli.demonstration.simulated_chips import simulated_chips
@@ -284,7 +284,7 @@ def answer(request: Request, standard: StandardForm = TableForm) -> int:
         if not isinstance(form, TableForm):  # which says so itself
             click.echo(f"ttmem: {BANNER}", err=True)
         is_live = request.seconds is not None
-        with simulated_chips(request.made_up_count, os.environ, is_live=is_live) as environ:
+        with simulated_chips(request.simulated_count, os.environ, is_live=is_live) as environ:
             _answer(request._replace(is_alone=True), form, screen, environ)
     return DONE
 

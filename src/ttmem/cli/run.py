@@ -69,7 +69,7 @@ def run(
     )
     code = _run_to_end(command, environ, journals)
     if journals is not None and journals.has_begun:
-        _tell(journals, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
+        _print_summary(journals, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
     return code
 
 
@@ -133,7 +133,7 @@ def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) 
     return {**environ, **preloading(environ, hook)}
 
 
-def _tell(journals: ChildJournals, name: str, code: int, *, is_asked: bool, is_plain: bool) -> None:
+def _print_summary(journals: ChildJournals, name: str, code: int, *, is_asked: bool, is_plain: bool) -> None:
     """Says on stderr what was held at most, what is left, and why memory ran out. That nothing was reported is said to
     people only: to others a program that has nothing to do with devices looks exactly as without us."""
     if sys.stderr is None:

@@ -110,15 +110,15 @@ def _reason(usage: DeviceUsage, pools: Iterable[Pool], gaps: Iterable[Gaps], *, 
     return "read" if any(pool.read_bytes for pool in usage.pools if pool.pool in pools) else ""
 
 
-def _region(pool: Pool, told: Bounds, gaps: Gaps) -> Region:
-    bounds = told.around(gaps)
+def _region(pool: Pool, reported: Bounds, gaps: Gaps) -> Region:
+    bounds = reported.around(gaps)
     return Region(
         pool=pool,
         begin=bounds.begin,
         end=bounds.end,
         used_bytes=gaps.used_bytes,
         count=gaps.placed_count,
-        largest_free_bytes=told.largest_free_bytes(gaps),
+        largest_free_bytes=reported.largest_free_bytes(gaps),
         hole_count=bounds.hole_count(gaps),
         is_begin_assumed=True,  # no reporter says where pools begin
     )

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ttmem.snapshot.telemetry import ChipTelemetry
     from ttmem.sources.driver import Driver
 
-__all__ = ["DriverWord", "bank_sizes", "most_memory"]
+__all__ = ["DriverFacts", "bank_sizes", "most_memory"]
 
 _TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "metal", "chips")
 _AGAIN_SECONDS = 10.0  # what the driver calls chips hardly ever changes
 
 
-class DriverWord:
+class DriverFacts:
     """Reports to a ledger what the driver says of the chips that processes have named. Any thread may ask for that."""
 
     def __init__(self, driver: "Driver") -> None:

@@ -6,7 +6,7 @@ is recorded for an hour.
 
    field                     who touches it
    _journals                 the scanner: the thread while it runs, else the caller; guarded by _scanning
-   _ledger, _looks           any thread; each has its own lock
+   _ledger, _snapshots       any thread; each has its own lock
    _counters                 made by the scan that finds a region; then any thread, has its own lock
    _recorder                   made by the first thread that needs it; has its own lock
    _driver                   any thread; two at once report the same to the ledger
@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING
 
 from ttmem import _native
 from ttmem.collector.chip_maps import chip_map_of
-from ttmem.collector.chips import DriverWord, bank_sizes
+from ttmem.collector.chips import DriverFacts, bank_sizes
 from ttmem.collector.history import HistoryRecorder
 from ttmem.collector.kernel_tables import kernel_table_of
-from ttmem.collector.rows import Looks, Surroundings
+from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.collector.rows.allocations import dump_of, process_detail_of
 from ttmem.collector.rows.incidents import copy_from_rows
-from ttmem.collector.rows.looks import Details
+from ttmem.collector.rows.snapshots import Details
 from ttmem.collector.rows.sums import overview_of, with_sums
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Host, Readings, Snapshot, replace
@@ -81,10 +81,10 @@ class Collector:
             self._ledger.set_bank_sizes(arch, *sizes)
         self._journals = Journals(places, user_of=user_name)
         self._unlisted = UnlistedJournals(places)
-        self._driver = DriverWord(driver) if driver is not None else None
+        self._driver = DriverFacts(driver) if driver is not None else None
         self._counters: RuntimeCounters | None = None
         self._scanning = threading.Lock()
-        self._looks = Looks(self._ledger)
+        self._snapshots = Snapshots(self._ledger)
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
@@ -196,13 +196,13 @@ class Collector:
 
     def _looked(self, details: Details) -> Snapshot:
         """What the ledger says, of chips of which it knows how large their banks are and what the driver says."""
-        surroundings = self._surroundings()
-        snapshot = self._looks.snapshot(surroundings, details)
+        context = self._context()
+        snapshot = self._snapshots.snapshot(context, details)
         if self._driver is None or not self._driver.describe(
             self._ledger, [usage.device for usage in snapshot.devices]
         ):
             return snapshot
-        return self._looks.snapshot(surroundings, details)
+        return self._snapshots.snapshot(context, details)
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> ProcessDetail:
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
@@ -231,10 +231,10 @@ class Collector:
         """Most machines have none; once a scan has found some, they are read for every snapshot."""
         return self._counters.read() if self._counters is not None else NO_READINGS
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(
+    def _context(self) -> SnapshotContext:
+        return SnapshotContext(
             source=self.source,
-            places=tuple(map(clean, self._journals.looked_into or (self._journals.places.main,))),
+            places=tuple(map(clean, self._journals.searched or (self._journals.places.main,))),
             host=self._host,
             user_of=user_name,
             pid_namespace=self._pid_namespace,

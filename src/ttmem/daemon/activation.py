@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from ttmem.errors import CannotServe
 
-__all__ = ["given_sockets", "tell_manager"]
+__all__ = ["given_sockets", "notify_manager"]
 
 _FIRST = 3
 _NAMES = {"server": "server", "query": "query", "seed": "server"}  # the last is of units installed before
@@ -45,7 +45,7 @@ def _taken(descriptor: int, name: str) -> socket.socket:
     return given
 
 
-def tell_manager(environ: Mapping[str, str], *words: str) -> None:
+def notify_manager(environ: Mapping[str, str], *words: str) -> None:
     """Notifies the service manager, if there is one; it is no error if none listens."""
     address = environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):

@@ -39,13 +39,13 @@ class Checkpoint:
     def restore(self) -> None:
         """Gives the ledger what was stored; a file that cannot be used is set aside and said so in one line."""
         try:
-            kept = _read(self.path)
+            stored = _read(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
             self._say(f"{self.path}: the checkpoint cannot be read ({error.strerror}); going on without it")
             return
-        self._restored_count, why = self._ledger.restore(kept)
+        self._restored_count, why = self._ledger.restore(stored)
         if why:
             aside = f"{self.path}.damaged"
             with suppress(OSError):

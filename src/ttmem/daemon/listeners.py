@@ -37,11 +37,11 @@ class Plan(NamedTuple):
 class Listeners:
     """What is open, until the block that opened it ends. Used by one thread, but for `server` and `troubles`."""
 
-    def __init__(self, open_seed: Callable[[], ServedSocket] | None) -> None:
+    def __init__(self, open_server: Callable[[], ServedSocket] | None) -> None:
         self.server: ServedSocket | None = None
         self.query: ServedSocket
         self.port: socket.socket | None = None
-        self._open_server = open_seed  # until it is open
+        self._open_server = open_server  # until it is open
         self._server_trouble = ""
         self.query_trouble = ""
         self.shows_paths = False

@@ -107,7 +107,7 @@ class DaemonClient:
     def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
         """What was alive at an incident of a process; None if there is no copy."""
         answer = self._answer(f"/incident?pid={pid}&key={key or 0}&number={number}")
-        if answer.status == 404 and _complaint(answer.body):
+        if answer.status == 404 and _error_text(answer.body):
             return None
         return decoded(_body("/incident", answer), IncidentCopy)
 
@@ -123,8 +123,8 @@ class DaemonClient:
         """The figures behind a route. A device or process that the daemon does not know is a SelectionError."""
         answer = self._answer(target)
         is_choice = "device=" in target or "pid=" in target
-        if is_choice and answer.status in (400, 404) and (complaint := _complaint(answer.body)):
-            raise SelectionError(complaint)
+        if is_choice and answer.status in (400, 404) and (text := _error_text(answer.body)):
+            raise SelectionError(text)
         return decoded(_body(target, answer), kind)
 
     def reset_peaks(self) -> None:
@@ -236,13 +236,13 @@ def _body(target: str, answer: HttpAnswer) -> bytes:
     return answer.body
 
 
-def _complaint(body: bytes) -> str:
+def _error_text(body: bytes) -> str:
     """What a daemon says is wrong with a question; empty if it does not."""
     try:
-        return msgspec.json.decode(body, type=_Complaint).error
+        return msgspec.json.decode(body, type=_ErrorAnswer).error
     except (msgspec.DecodeError, RecursionError):
         return ""
 
 
-class _Complaint(msgspec.Struct):
+class _ErrorAnswer(msgspec.Struct):
     error: str

@@ -64,9 +64,9 @@ def _has_serial_of(chip: ChipTelemetry, unique_id: int) -> bool:
 
 def nameless_chips(devices: Sequence[Device], telemetry: Sequence[ChipTelemetry]) -> list[ChipTelemetry]:
     """Chips of the driver that may be one of these devices, though it is not known which."""
-    told = [chip_of(device, telemetry) for device in devices]
-    untold = [device for device, chip in zip(devices, told, strict=True) if chip is None]
-    return [chip for chip in telemetry if chip not in told and any(_may_be(chip, device) for device in untold)]
+    known = [chip_of(device, telemetry) for device in devices]
+    unknown = [device for device, chip in zip(devices, known, strict=True) if chip is None]
+    return [chip for chip in telemetry if chip not in known and any(_may_be(chip, device) for device in unknown)]
 
 
 def _may_be(chip: ChipTelemetry, device: Device) -> bool:

@@ -313,7 +313,7 @@ class Examined(NamedTuple):
 
     uid: int
     file: FileKey | None
-    is_strange: bool
+    is_irregular: bool
 
 
 class JournalDirectory:
@@ -324,7 +324,7 @@ class JournalDirectory:
         self.owners: dict[str, int] = {}  # of those that were examined and not opened
         self.files: dict[str, FileKey] = {}
         self.foreign: dict[str, int] = {}  # the owner of each
-        self.strange: dict[str, int] = {}
+        self.irregular: dict[str, int] = {}
         self.refused_uid: int | None = None  # who does not let us read the directory itself
         self._inodes: dict[str, int] = {}
         self._modified_ns = -1
@@ -352,7 +352,7 @@ class JournalDirectory:
             return
         before, self._inodes = self._inodes, inodes
         for name in [name for name, inode in before.items() if inodes.get(name) != inode]:
-            for table in (self.waiting, self.owners, self.foreign, self.strange):
+            for table in (self.waiting, self.owners, self.foreign, self.irregular):
                 table.pop(name, None)
             if name in self.files:
                 yield self.files.pop(name)
@@ -375,9 +375,9 @@ def examined(path: str) -> Examined | None:
     except OSError:
         return None
     if not stat.S_ISREG(facts.st_mode):
-        return Examined(facts.st_uid, None, is_strange=True)
+        return Examined(facts.st_uid, None, is_irregular=True)
     is_readable = facts.st_uid == os.geteuid() or os.access(path, os.R_OK, effective_ids=True)
-    return Examined(facts.st_uid, (facts.st_dev, facts.st_ino) if is_readable else None, is_strange=False)
+    return Examined(facts.st_uid, (facts.st_dev, facts.st_ino) if is_readable else None, is_irregular=False)
 
 
 RUNTIME_DIRECTORY = "/dev/shm"

@@ -42,7 +42,7 @@ __all__ = ["FoundJournal", "Journals", "UnlistedJournals"]
 UNLOCKED_MOST = 1024  # files of one user that are handed out in a scan though no process holds their lock
 _EXAMINED_MOST = 32_768  # files of a directory in one scan, besides those whose lock is held
 NAMED_MOST = 100  # findings of one user
-_STRANGE = "is a link, a pipe or a directory, not a journal; ignored"
+_IRREGULAR = "is a link, a pipe or a directory, not a journal; ignored"
 
 
 class FoundJournal(NamedTuple):
@@ -57,8 +57,8 @@ class _Passed(NamedTuple):
     """What was skipped in one directory."""
 
     foreign: tuple[Foreign, ...]
-    strange: dict[int, list[str]]  # by owner: the first of them
-    strange_count: Counter[int]
+    irregular: dict[int, list[str]]  # by owner: the first of them
+    irregular_count: Counter[int]
     waiting_count: int
 
 
@@ -95,7 +95,7 @@ class Journals:
         self._unlisted = places.unlisted
         self.foreign: tuple[Foreign, ...] = ()
         self.findings: tuple[Finding, ...] = ()  # directories and files that were skipped: something is wrong
-        self.looked_into: tuple[str, ...] = ()
+        self.searched: tuple[str, ...] = ()
         self.is_behind = False  # files are left whose lock may be held by a process that cannot be seen from here
 
     @property
@@ -119,10 +119,10 @@ class Journals:
                 seen[place.path] = key
         self._rests.settle()
         is_same = not self._forget_directories(listed, seen) and is_same
-        if not is_same or self.looked_into != tuple(seen) or self._unlisted != self.places.unlisted:
+        if not is_same or self.searched != tuple(seen) or self._unlisted != self.places.unlisted:
             self._unlisted = self.places.unlisted
-            self.looked_into = tuple(seen)
-            self._tell(seen)
+            self.searched = tuple(seen)
+            self._summarize(seen)
         self._handed_out = len(found)
         return found
 
@@ -203,8 +203,8 @@ class Journals:
         if file is None:
             directory.forget(name)
             return
-        if file.is_strange:
-            directory.strange[name] = file.uid
+        if file.is_irregular:
+            directory.irregular[name] = file.uid
         elif file.file is None:
             directory.foreign[name] = file.uid
         elif file.file in self._name_count or is_locked or self._may_open(file.uid, inode):
@@ -251,39 +251,39 @@ class Journals:
         return not trouble
 
     def _passed_over(self, directory: JournalDirectory, path: str) -> _Passed:
-        strange: dict[int, list[str]] = defaultdict(list)
-        for name, uid in directory.strange.items():
-            if len(strange[uid]) < NAMED_MOST:
-                strange[uid].append(name)
+        irregular: dict[int, list[str]] = defaultdict(list)
+        for name, uid in directory.irregular.items():
+            if len(irregular[uid]) < NAMED_MOST:
+                irregular[uid].append(name)
         uids = [directory.refused_uid] if directory.refused_uid is not None else [*set(directory.foreign.values())]
         foreign = tuple(Foreign(path, uid, self._user_of(uid)) for uid in uids)
-        return _Passed(foreign, strange, Counter(directory.strange.values()), len(directory.waiting))
+        return _Passed(foreign, irregular, Counter(directory.irregular.values()), len(directory.waiting))
 
-    def _tell(self, seen: dict[str, FileKey]) -> None:
+    def _summarize(self, seen: dict[str, FileKey]) -> None:
         """Puts together what was skipped in all directories."""
         passed = {path: self._passed[key] for path, key in seen.items()}
         self.foreign = tuple(row for one in passed.values() for row in one.foreign)
         self.findings = (
             *self._ignored.values(),
             *_more_directories(self._unlisted),
-            *_strange_files(passed),
+            *_irregular_files(passed),
             *(_not_examined(path, one.waiting_count) for path, one in passed.items() if one.waiting_count),
         )
         self.is_behind = any(one.waiting_count for one in passed.values()) and not procfs.sees_all_locks()
 
 
-def _strange_files(passed: dict[str, _Passed]) -> Iterator[Finding]:
+def _irregular_files(passed: dict[str, _Passed]) -> Iterator[Finding]:
     """Files that are no journals: of every user the first, and how many more there are."""
     named: Counter[int] = Counter()
     counted: Counter[int] = Counter()
     where: dict[int, str] = {}
     for path, one in passed.items():
-        counted += one.strange_count
-        for uid, names in one.strange.items():
+        counted += one.irregular_count
+        for uid, names in one.irregular.items():
             where[uid] = path
             for name in names[: NAMED_MOST - named[uid]]:
                 named[uid] += 1
-                yield Finding("file_ignored", 1, path=os.path.join(path, name), text=_STRANGE)
+                yield Finding("file_ignored", 1, path=os.path.join(path, name), text=_IRREGULAR)
     for uid, count in (counted - named).items():
         text = f"and {count:,} more links, pipes or directories of uid {uid}; ignored"
         yield Finding("file_ignored", count, path=where[uid], text=text)
@@ -416,10 +416,10 @@ class UnlistedJournals:
             return lock.file == (file.device, file.inode) and self._places.is_further(directory)
         return self._is_placed(directory)
 
-    def _path_of(self, file: _OpenFile, told: str, pid: int) -> str:
+    def _path_of(self, file: _OpenFile, given: str, pid: int) -> str:
         """How a journal is opened: by its name, which may be one below the root of another mount namespace; by the
         descriptor of its process if it has none."""
-        paths = (told, f"{self._proc}/{pid}/root{told}") if file.has_name else ()
+        paths = (given, f"{self._proc}/{pid}/root{given}") if file.has_name else ()
         return next((path for path in paths if _is_file(path, (file.device, file.inode))), file.path)
 
     def _is_placed(self, directory: str) -> bool:

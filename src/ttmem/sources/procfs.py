@@ -120,7 +120,7 @@ class MountNamespaces:
         self._known: dict[int, str] = {}  # the namespace of each process
         self._young: dict[int, int] = {}  # processes, and for how many looks they stay young
         self._plain = {""}  # namespaces of no interest: our own, and that of those who have none
-        self._told: dict[str, int] = {}  # the first process of each other namespace
+        self._others: dict[str, int] = {}  # the first process of each other namespace
         self._born = (0, 0)
         self._look_count = 0
 
@@ -139,12 +139,12 @@ class MountNamespaces:
             moved |= self._look_at(pid)
         self._young = {pid: left - 1 for pid, left in self._young.items() if left > 1}
         if moved:
-            self._tell()
-        return sorted(self._told.values())
+            self._update_others()
+        return sorted(self._others.values())
 
-    def _tell(self) -> None:
+    def _update_others(self) -> None:
         others = sorted(pid for pid, namespace in self._known.items() if namespace not in self._plain)
-        self._told = {self._known[pid]: pid for pid in reversed(others)}
+        self._others = {self._known[pid]: pid for pid in reversed(others)}
 
     # The rest says whether a process of another namespace came or went.
 
@@ -179,7 +179,7 @@ class MountNamespaces:
 
     def _has_lost_one(self) -> bool:
         """Whether a process that stands for its namespace has ended, or moved on."""
-        return any(_mount_namespace(self._proc, pid) != namespace for namespace, pid in self._told.items())
+        return any(_mount_namespace(self._proc, pid) != namespace for namespace, pid in self._others.items())
 
 
 def _born(proc: Folder) -> tuple[int, int]:

@@ -42,7 +42,7 @@ def make_directories(shm: Path, count: int, *, uid: int = UID) -> list[Path]:
 
 
 def further(journals: Journals) -> list[str]:
-    return [path for path in journals.looked_into if "." in os.path.basename(path)]
+    return [path for path in journals.searched if "." in os.path.basename(path)]
 
 
 def calls_of(monkeypatch: pytest.MonkeyPatch, *names: str) -> dict[str, int]:
@@ -225,4 +225,4 @@ def test_directories_that_are_gone_leave_nothing_behind(roots: Roots, journals: 
         now[0] += 100.0
         found.scan()
 
-        assert (found.looked_into, found.findings, list(found.files)) == ((), (), [])
+        assert (found.searched, found.findings, list(found.files)) == ((), (), [])

@@ -11,7 +11,7 @@ from tests.support.tracked.places import map_differences
 from ttmem import GraphTracker, metal
 from ttmem.collector import Collector
 from ttmem.devices import BinaryStatus, BufferType, Kind, Pool
-from ttmem.metal import Allocation, BufferSpec, CoreRanges, Kernel, MeshWorkload, Processor, ProgramLayout
+from ttmem.metal import Allocation, BufferSpec, CoreRanges, Kernel, Layout, MeshWorkload, Processor
 from ttmem.metal.memory import Sharding
 from ttmem.sources import Places
 from ttmem.tracking import CoreType, FoundBy
@@ -42,7 +42,7 @@ def a_buffer_on_cores(dice: random.Random) -> BufferSpec:
     sharding = Sharding(len(cores), dice.randint(1, 30), cores=tuple(cores))
     size_bytes = 2048 * sharding.pages_per_shard * len(cores)
     allocation = dice.choice([*Allocation])
-    return BufferSpec(size_bytes, 2048, BufferType.L1, ProgramLayout.HEIGHT_SHARDED, sharding, allocation)
+    return BufferSpec(size_bytes, 2048, BufferType.L1, Layout.HEIGHT_SHARDED, sharding, allocation)
 
 
 @pytest.mark.parametrize(("board", "is_hybrid"), [("n300", False), ("p150", False), ("n300", True)])
@@ -114,7 +114,7 @@ def test_buffers_on_other_cores_may_have_the_same_address(tracker: GraphTracker,
         places = tuple(CoreRanges.parse(cores))
         sharding = Sharding(len(places), core_bytes // 1024, cores=places)
         size_bytes = core_bytes * len(places)
-        return BufferSpec(size_bytes, 1024, BufferType.L1, ProgramLayout.HEIGHT_SHARDED, sharding, allocation)
+        return BufferSpec(size_bytes, 1024, BufferType.L1, Layout.HEIGHT_SHARDED, sharding, allocation)
 
     with metal.open_mesh("n300", tracker=tracker, is_hybrid=True) as mesh:
         full = mesh.create_buffer(on("2,0-2,0", 1_024_000, Allocation.PER_CORE))

@@ -10,7 +10,7 @@ import ttmem
 from tests.support.tracked.own_journal import OwnJournal
 from ttmem import GraphTracker, metal
 from ttmem.devices import BufferType
-from ttmem.metal import Allocation, BufferSpec, CoreRanges, Kernel, MeshDevice, MeshWorkload, ProgramLayout
+from ttmem.metal import Allocation, BufferSpec, CoreRanges, Kernel, Layout, MeshDevice, MeshWorkload
 from ttmem.metal.memory import Sharding
 from ttmem.metal.memory.refusals import OutOfDeviceMemory
 from ttmem.metal.programs import ProgramRefused
@@ -116,7 +116,7 @@ class Story:
                 2048 * sharding.pages_per_shard * len(cores),
                 2048,
                 kind,
-                ProgramLayout.HEIGHT_SHARDED,
+                Layout.HEIGHT_SHARDED,
                 sharding,
                 Allocation.PER_CORE,
             )

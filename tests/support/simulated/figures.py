@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
+from tests.support.flat_rows.processes import FlatContext, snapshot_from_rows
 from ttmem.collector.rows.allocations import dump_of
 from ttmem.collector.rows.regions import BankSizes
 from ttmem.snapshot import Finding, Foreign, Host, Snapshot, TimeNs
@@ -155,9 +155,9 @@ def a_socket_process(key: int = 1, **changes: Any) -> dict[str, Any]:
     return a_process(key, **{"source": "socket", "path": "", "label": "", **changes})
 
 
-def surroundings(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = ()) -> Surroundings:
+def context(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = ()) -> FlatContext:
     names = {0: "root", 1000: "ada", 1001: "grace"}
-    return Surroundings(
+    return FlatContext(
         source="embedded collector",
         places=("/dev/shm/ttmem-1000",),
         host=HOST,
@@ -171,7 +171,7 @@ def surroundings(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...
 
 def a_snapshot(*, foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = (), **tables: Any) -> Snapshot:
     """The snapshot that the given tables make."""
-    return snapshot_from_rows(some_rows(**tables), surroundings(foreign, findings))
+    return snapshot_from_rows(some_rows(**tables), context(foreign, findings))
 
 
 BUSY_SPACES: dict[str, Any] = {

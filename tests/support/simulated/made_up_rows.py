@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.support.flat_rows.processes import snapshot_from_rows
-from tests.support.simulated.figures import a_device, a_process, an_incident, an_unknown_device, some_rows, surroundings
+from tests.support.simulated.figures import a_device, a_process, an_incident, an_unknown_device, context, some_rows
 from ttmem.snapshot import Finding, Foreign, Snapshot
 
 SIZES = st.integers(0, 1 << 50)
@@ -158,4 +158,4 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     )
     foreign = tuple(draw(st.lists(st.builds(Foreign, TEXTS, COUNTS, TEXTS), max_size=2)))
     findings = tuple(draw(st.lists(st.builds(Finding, TEXTS, COUNTS, st.none(), TEXTS, TEXTS), max_size=2)))
-    return snapshot_from_rows(rows, surroundings(foreign, findings))
+    return snapshot_from_rows(rows, context(foreign, findings))

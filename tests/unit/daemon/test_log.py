@@ -39,12 +39,12 @@ class Stage:
     def __init__(self) -> None:
         self.reader, self.writer = os.pipe()
         self.lines = Lines()
-        self.complaints: list[str] = []
+        self.warnings: list[str] = []
         self.log = Log(
             self.writer,
             source=self.lines.take,
             dump=lambda what: f"dump {what}\n",
-            complain=self.complaints.append,
+            warn=self.warnings.append,
         )
         self.heard = b""
 
@@ -125,10 +125,10 @@ def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> 
         stage.lines.add(b"line\n")
         wait_until(lambda: not stage.lines.text)
 
-    wait_until(lambda: stage.complaints)
+    wait_until(lambda: stage.warnings)
     stage.log.close(2)
     assert stage.log.has_ended
-    assert stage.complaints == ["the log has no reader any more (Broken pipe); serving on without it"]
+    assert stage.warnings == ["the log has no reader any more (Broken pipe); serving on without it"]
 
 
 def test_a_log_that_cannot_be_written_is_told_on_once(stage: Stage) -> None:
@@ -145,7 +145,7 @@ def test_a_log_that_cannot_be_written_is_told_on_once(stage: Stage) -> None:
     heard = stage.hear(b"log lines dropped")
 
     assert missed(heard) in (3, 4)  # the third may have come through
-    assert stage.complaints == ["the log cannot be written (No space left on device); serving on, and trying again"]
+    assert stage.warnings == ["the log cannot be written (No space left on device); serving on, and trying again"]
 
 
 def test_closing_prints_what_is_left(stage: Stage) -> None:

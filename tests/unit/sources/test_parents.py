@@ -1,4 +1,4 @@
-"""Whose child a process is: asked of the kernel now and then, and told at once."""
+"""Whose child a process is: asked of the kernel now and then, and given at once."""
 
 import os
 from pathlib import Path

@@ -89,7 +89,7 @@ class Request(NamedTuple):
         return ("-k",) if self.picture_file is not None else ()
 
     @property
-    def made_up_count(self) -> int | None:
+    def simulated_count(self) -> int | None:
         """How many simulated chips are asked for; None if real ones are."""
         return self.chip_count or (DEMO_CHIPS if self.is_demo else None)
 
@@ -253,7 +253,7 @@ def query(source: FigureSource, request: Request, *, has_identity: bool) -> Quer
     """Looks now. `has_identity`: also at what the driver says, and at chips that no process has opened."""
     telemetry = source.telemetry() if has_identity else ()
     snapshot = source.snapshot()
-    if request.made_up_count and has_identity:  # a table has a banner
+    if request.simulated_count and has_identity:  # a table has a banner
         snapshot = replace(snapshot, source=BANNER)
     try:
         known = [usage.device for usage in snapshot.devices]

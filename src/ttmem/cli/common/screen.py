@@ -93,5 +93,5 @@ def _cut(lines: list[Line], height: int) -> list[Line]:
     """As many lines as fit; a cut shows."""
     if len(lines) <= height:
         return lines
-    kept = lines[: max(0, height - 1)]
-    return [*kept, (Span(f" ... {len(lines) - len(kept)} more lines", Role.DIM),)]
+    shown = lines[: max(0, height - 1)]
+    return [*shown, (Span(f" ... {len(lines) - len(shown)} more lines", Role.DIM),)]

@@ -57,10 +57,10 @@ class Performance:
             if not playing:
                 return
             try:
-                told = next_reports(playing, _LISTEN_SECONDS)
+                reports = next_reports(playing, _LISTEN_SECONDS)
             except TtmemError:  # one of them was ended from outside; `finish` says so
                 return
-            for pid, report in told.items():
+            for pid, report in reports.items():
                 if report.event == KILL:
                     self._kill(next(one for one in playing if one.pid == pid))
                 if report.event != PHASE:

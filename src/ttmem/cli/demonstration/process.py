@@ -34,13 +34,13 @@ class DemoProcess:
         return self._process.stdout.fileno()
 
     @property
-    def has_told(self) -> bool:
+    def has_report(self) -> bool:
         """Whether something it reported has been read and not been asked for."""
         return b"\n" in self._heard
 
     def report(self) -> Report:
         """Its next report; waits for it."""
-        while not self.has_told:
+        while not self.has_report:
             read = os.read(self.fileno(), 1 << 16)
             if not read:
                 raise TtmemError(f"the process of the workload (pid {self.pid}) ended before it reported its result")
@@ -77,8 +77,8 @@ class DemoProcess:
 
 def next_reports(processes: Sequence[DemoProcess], wait_seconds: float) -> dict[int, Report]:
     """What some of them report, by pid; nothing if none reports anything for that long."""
-    told = [process for process in processes if process.has_told]
-    return {process.pid: process.report() for process in told or select.select(processes, [], [], wait_seconds)[0]}
+    reports = [process for process in processes if process.has_report]
+    return {process.pid: process.report() for process in reports or select.select(processes, [], [], wait_seconds)[0]}
 
 
 @contextmanager

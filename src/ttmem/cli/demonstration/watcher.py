@@ -81,8 +81,8 @@ class Watcher:
 def _heard(processes: Sequence[DemoProcess], deadline: float) -> dict[int, Report]:
     """Reports of those that have nothing more to do; returns as soon as one does, or at the deadline."""
     while (wait_seconds := deadline - time.monotonic()) > 0:
-        told = next_reports(processes, wait_seconds)
-        if ended := {pid: report for pid, report in told.items() if report.event != PHASE}:
+        reports = next_reports(processes, wait_seconds)
+        if ended := {pid: report for pid, report in reports.items() if report.event != PHASE}:
             return ended
     return {}
 

@@ -89,7 +89,7 @@ def application(questions: Queries, frames: Mapping[str, Frames]) -> OriginCheck
             headers = {**_UNCACHED, "etag": made.tag, TIME_HEADER: str(made.time_ns)} if made.tag else _UNCACHED
             if made.tag and request.headers.get("if-none-match") == made.tag:
                 return Response(status_code=304, headers=headers)
-            return Response(made.as_told(is_public(request)), media_type="application/json", headers=headers)
+            return Response(made.as_shown(is_public(request)), media_type="application/json", headers=headers)
 
         return answer
 

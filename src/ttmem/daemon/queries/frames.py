@@ -33,7 +33,7 @@ class Encoded(NamedTuple):
     time_ns: int = 0
     public: bytes | None = None  # None: the same
 
-    def as_told(self, is_public: bool) -> bytes:
+    def as_shown(self, is_public: bool) -> bytes:
         """To the Unix socket, or to a port."""
         return self.body if self.public is None or not is_public else self.public
 
@@ -52,7 +52,7 @@ class SharedFrame(NamedTuple):
 
     def event(self, is_public: bool = False) -> bytes:
         """The same as a server-sent event; a document of JSON has no line breaks."""
-        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.name.encode(), self.number, self.answer.as_told(is_public))
+        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.name.encode(), self.number, self.answer.as_shown(is_public))
 
 
 class Frames:

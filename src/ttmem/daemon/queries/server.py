@@ -52,12 +52,10 @@ class _Server(uvicorn.Server):
 class QueryServer:
     """Serves some listening sockets until `stop`."""
 
-    def __init__(
-        self, questions: Queries, listeners: Sequence[socket.socket], *, complain: Callable[[str], None]
-    ) -> None:
+    def __init__(self, questions: Queries, listeners: Sequence[socket.socket], *, warn: Callable[[str], None]) -> None:
         self._answers = questions
-        self._complain = complain
-        self._has_complained = False
+        self._warn = warn
+        self._has_warned = False
         self._listeners = [listener.dup() for listener in listeners]  # the server closes what it gets
         self._server: _Server | None = None
         self._has_started = threading.Event()
@@ -90,9 +88,9 @@ class QueryServer:
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
             loop.default_exception_handler(context)
-        elif not self._has_complained:
-            self._has_complained = True
-            self._complain(f"out of descriptors ({error.strerror}): new viewers have to wait; see `ulimit -n`")
+        elif not self._has_warned:
+            self._has_warned = True
+            self._warn(f"out of descriptors ({error.strerror}): new viewers have to wait; see `ulimit -n`")
 
     async def _serve(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._handle)

@@ -185,7 +185,7 @@ def _report_clash(host: Host, program: Program, refused: CircularBufferClash | C
         cb_end, lowest = refused.region_end, refused.lowest_l1_address
     else:
         cb_end, lowest = refused.size_bytes, 0
-    told = Refusal(
+    reported = Refusal(
         RefusalKind.CLASH,
         Pool.L1,
         program=program.id,
@@ -197,7 +197,7 @@ def _report_clash(host: Host, program: Program, refused: CircularBufferClash | C
         text=str(refused),
         operation=program.operation,
     )
-    host.report_refusal(told)
+    host.report_refusal(reported)
 
 
 def _check_indices(program: Program, end: int) -> None:

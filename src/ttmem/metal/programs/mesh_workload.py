@@ -50,7 +50,7 @@ class MeshWorkload:
         )
         if not self.programs:
             raise ProgramMisuse("a workload needs a program")
-        _refuse_strangers(self.programs)
+        _check_types(self.programs)
         _refuse_overlaps(list(self.programs))
         self.id = next(iter(self.programs.values())).id
         self.payload_bytes = 0  # of its largest program, once loaded
@@ -88,7 +88,7 @@ class MeshWorkload:
                 self.owner.release_workload(self)
 
 
-def _refuse_strangers(programs: Mapping[MeshRange | None, Program]) -> None:
+def _check_types(programs: Mapping[MeshRange | None, Program]) -> None:
     for where, program in programs.items():
         if not isinstance(where, MeshRange | None) or not isinstance(program, Program):
             raise ProgramMisuse(

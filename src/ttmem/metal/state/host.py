@@ -123,8 +123,8 @@ class Host(ABC):
         try:
             placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
         except OutOfDeviceMemory as refusal:
-            told = self._told(refusal, is_per_core=spec.allocation is Allocation.PER_CORE)
-            self.report_refusal(told._replace(tensor=spec.tensor, operation=operation))
+            reported = self._refusal_of(refusal, is_per_core=spec.allocation is Allocation.PER_CORE)
+            self.report_refusal(reported._replace(tensor=spec.tensor, operation=operation))
             raise
         parts = [_core_parts(placement.cores, addresses) for addresses in placement.core_addresses]
         buffer = Buffer(
@@ -165,7 +165,7 @@ class Host(ABC):
             self.refusal_count += 1
         self.reports.refused(refusal)
 
-    def _told(self, refusal: OutOfDeviceMemory, *, is_per_core: bool) -> Refusal:
+    def _refusal_of(self, refusal: OutOfDeviceMemory, *, is_per_core: bool) -> Refusal:
         """Every figure that the runtime's text names, and where in each bank the memory lies that ran out."""
         figures, bank_count = refusal.statistics, refusal.bank_count
         begin = self.allocator.base_address(refusal.buffer_type)

@@ -60,17 +60,17 @@ def oom_fragmented(chip: Chip) -> Iterator[Step]:
         size_bytes // step * step for size_bytes in (chip.dram_bank_bytes, FREE_BYTES, FRAGMENT_BYTES)
     )
     fragment_count, rest = divmod(free_bytes, fragment_bytes)
-    kept_count = fragment_count + 1
-    kept_bytes = (bank_bytes - free_bytes) // kept_count // step * step
-    last_bytes = bank_bytes - free_bytes - kept_bytes * (kept_count - 1)
+    long_count = fragment_count + 1
+    long_bytes = (bank_bytes - free_bytes) // long_count // step * step
+    last_bytes = bank_bytes - free_bytes - long_bytes * (long_count - 1)
     yield PhaseStep("serve")
-    for number in range(kept_count):
+    for number in range(long_count):
         yield from made(
             _rows(chip, f"short.{number}", fragment_bytes if number < fragment_count else rest),
-            _rows(chip, f"long.{number}", kept_bytes if number < fragment_count else last_bytes),
+            _rows(chip, f"long.{number}", long_bytes if number < fragment_count else last_bytes),
         )
         yield Beat(STEP_SECONDS / 2, is_round=True)
-    for number in range(kept_count):
+    for number in range(long_count):
         yield from freed(f"short.{number}")
         yield Beat(STEP_SECONDS / 2, is_round=True)
     yield PhaseStep("large request")
@@ -84,7 +84,7 @@ def cb_clash(chip: Chip) -> Iterator[Step]:
     for number in count():
         yield from apply(matmul, Tensor("gate", (1, 1, 1024, 14336), F8), frees=("gate",))
         yield Beat(STEP_SECONDS)
-        yield from made(Tensor(f"kept.{number}", (1, 1, 1024, 1024), F16, TensorPlace(BufferType.L1)))
+        yield from made(Tensor(f"held.{number}", (1, 1, 1024, 1024), F16, TensorPlace(BufferType.L1)))
         yield Beat(STEP_SECONDS, is_round=True)
 
 

@@ -185,7 +185,7 @@ class _Journal:
                 if commit and not commit & 1:
                     event = decode_record(record)
                     if event.sequence >= self._closed.get(event.target, 0):
-                        yield self._told(event_document(event))
+                        yield self._with_texts(event_document(event))
 
     def _recent(self, most: int) -> list[Document]:
         """The newest records of the ring, oldest first; one that is not committed now is left out."""
@@ -195,10 +195,10 @@ class _Journal:
         for sequence in range(begin, end):
             record = self._read(self._at("ring_offset") + sequence % slots * _RECORD_BYTES, _RECORD_BYTES)
             if int.from_bytes(record[:8], "little") == sequence << 1:
-                found.append(self._told(event_document(decode_record(record))))
+                found.append(self._with_texts(event_document(decode_record(record))))
         return found
 
-    def _told(self, event: Document) -> Document:
+    def _with_texts(self, event: Document) -> Document:
         """With the text behind its site and its core set, if it has one; of a kernel also what its binaries take."""
         if event.get("program") == PROGRAM_ZERO:
             event = {**event, "program": 0}
@@ -211,9 +211,9 @@ class _Journal:
         kind, data = self._item(event["site"])
         if kind != "text":
             return event
-        told = {"site_text": text} if (text := text_of(data)) else {}
+        texts = {"site_text": text} if (text := text_of(data)) else {}
         sizes = {"packed_bytes": found} if (found := sizes_of(data)) else {}
-        return {**event, **told, **sizes}
+        return {**event, **texts, **sizes}
 
     def _text(self, item_id: int) -> str:
         kind, data = self._item(item_id)

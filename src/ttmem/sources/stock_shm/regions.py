@@ -132,8 +132,8 @@ class StockCounters:
                         findings.append(finding)
         if not places:
             return NO_READINGS, False
-        told = tuple(places), tuple(chips), tuple(foreign), (*findings, *rest)
-        return Readings(self._clock_ns(), *told), is_crowd
+        found = tuple(places), tuple(chips), tuple(foreign), (*findings, *rest)
+        return Readings(self._clock_ns(), *found), is_crowd
 
     def _owners_in(self, directory: str) -> Owners:
         if self._owners is not None:

@@ -12,8 +12,8 @@ from tests.support.simulated.figures import (
     a_process,
     a_seed_snapshot,
     a_snapshot,
+    context,
     some_rows,
-    surroundings,
 )
 from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Kind, Pool
@@ -107,7 +107,7 @@ def test_parents_are_asked_for_only_where_the_pid_is_one_of_ours() -> None:
         a_process(2, pid=20, visible=False),
         a_process(3, pid=30, state="ended"),
     ]
-    around = surroundings()._replace(parent_of=lambda pid, start: pid + 1)
+    around = context()._replace(parent_of=lambda pid, start: pid + 1)
     snapshot = snapshot_from_rows(some_rows(processes=processes), around)
 
     assert [process.parent_pid for process in snapshot.processes] == [11, None, None]

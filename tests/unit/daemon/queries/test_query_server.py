@@ -109,12 +109,12 @@ class Serving:
     def __init__(self, path: str, desk: Desk) -> None:
         self.path = path
         self.desk = desk
-        self.complaints: list[str] = []
+        self.warnings: list[str] = []
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)
         self.listener.listen(128)
         self.port = loopback_listener("127.0.0.1:0")
-        self.server = QueryServer(desk.answers, [self.listener, self.port], complain=self.complaints.append)
+        self.server = QueryServer(desk.answers, [self.listener, self.port], warn=self.warnings.append)
         self.server.start()
 
     def connect(self) -> socket.socket:

@@ -120,8 +120,8 @@ class Shelf:
         return (region for region in self.regions if region.end > address and region.address < end)
 
     def _insert(self, new: ShelfRegion) -> None:
-        kept = [region for region in self.regions if region.end <= new.address or region.address >= new.end]
-        self.regions = sorted([*kept, new], key=lambda region: region.address)
+        remaining = [region for region in self.regions if region.end <= new.address or region.address >= new.end]
+        self.regions = sorted([*remaining, new], key=lambda region: region.address)
 
 
 def _eviction_price(region: ShelfRegion, user: int) -> float:

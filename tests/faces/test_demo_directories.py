@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ttmem.cli.demonstration import place
+from ttmem.cli.demonstration import directories
 from ttmem.cli.demonstration.directories import JOURNAL_BYTES, own_directory, usual_places
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.workload import Order
@@ -27,11 +27,11 @@ def left_behind(directory: Path, age_seconds: float) -> Path:
     return directory
 
 
-def test_a_place_without_room_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_without_room_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full, roomy = tmp_path / "full", tmp_path / "roomy"
     full.mkdir()
     roomy.mkdir()
-    monkeypatch.setattr(place, "_free_bytes", {full: JOURNAL_BYTES - 1, roomy: JOURNAL_BYTES}.__getitem__)
+    monkeypatch.setattr(directories, "_free_bytes", {full: JOURNAL_BYTES - 1, roomy: JOURNAL_BYTES}.__getitem__)
 
     with own_directory(1, [full, roomy]) as directory:
         assert Path(directory).parent == roomy

@@ -30,9 +30,9 @@ from ttmem.snapshot.values import TimeNs, replace
 
 __all__ = [
     "Details",
-    "Looks",
     "ParentOf",
-    "Surroundings",
+    "SnapshotContext",
+    "Snapshots",
     "chip_findings",
     "chip_name",
     "explained",
@@ -50,7 +50,7 @@ def no_parent(pid: int, start_time_ns: int | None) -> int | None:
     return None
 
 
-class Surroundings(NamedTuple):
+class SnapshotContext(NamedTuple):
     """What a snapshot says besides the ledger's figures."""
 
     source: str
@@ -73,7 +73,7 @@ class _Chip(NamedTuple):
     contradiction: Sequence[Any] | None
 
 
-class Looks:
+class Snapshots:
     """Makes snapshots of one ledger. Any thread may ask."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -82,7 +82,7 @@ class Looks:
         self._chips: dict[int, _Chip] = {}
         self._processes: dict[tuple[int, bool], tuple[int, ProcessUsage]] = {}  # by key, and whether with details
 
-    def snapshot(self, surroundings: Surroundings, details: Details = "all") -> Snapshot:
+    def snapshot(self, context: SnapshotContext, details: Details = "all") -> Snapshot:
         """Everything at this instant."""
         with self._lock:
             known, processes = self._chips, self._processes
@@ -95,28 +95,28 @@ class Looks:
         chips = {number: _chip(version, row) if row else known[number] for number, version, row in chip_rows}
         names = {number: chip.usage.device.as_name() for number, chip in chips.items()}
         names |= {row[0]: name_from_row(row) for row in unlisted}
-        found = dict(self._made(process_rows, processes, names, surroundings, details))
+        found = dict(self._made(process_rows, processes, names, context, details))
         with self._lock:
             self._chips = chips
             self._processes = found | _of_others(processes, found)
-        return _snapshot(at, chips, [usage for _, usage in found.values()], damaged, surroundings)
+        return _snapshot(at, chips, [usage for _, usage in found.values()], damaged, context)
 
     def _made(
         self,
         rows: Iterable[tuple[int, int, Sequence[Any] | None]],
         known: Mapping[tuple[int, bool], tuple[int, ProcessUsage]],
         names: Mapping[int, ChipName],
-        surroundings: Surroundings,
+        context: SnapshotContext,
         details: Details,
     ) -> Iterable[tuple[tuple[int, bool], tuple[int, ProcessUsage]]]:
         wanted = None if details == "all" else frozenset(details or ())
         for key, version, row in rows:
             name = (key, wanted is None or key in wanted)
             if row is not None:
-                process = _process(row, names, surroundings)
+                process = _process(row, names, context)
             else:
                 process = known[name][1] if name in known else without_details(known[key, True][1])
-            yield name, (version, _with_parent(process, surroundings.parent_of))
+            yield name, (version, _with_parent(process, context.parent_of))
 
 
 def _of_others(
@@ -137,7 +137,7 @@ def _with_parent(process: ProcessUsage, parent_of: ParentOf) -> ProcessUsage:
     return process if process.parent_pid == parent else replace(process, parent_pid=parent)
 
 
-def _process(row: Sequence[Any], names: Mapping[int, ChipName], surroundings: Surroundings) -> ProcessUsage:
+def _process(row: Sequence[Any], names: Mapping[int, ChipName], context: SnapshotContext) -> ProcessUsage:
     (key, pid, claimed, source, uid, label, command, path, state, is_visible, namespace, origin, reason, *rest) = row
     (start, ticks, last, events, lost, skipped, untabled, live, threads, chips, pools, kinds, launches, *others) = rest
     planned, refusals, clashes, incidents, incident_count, sites_off, findings, overlaps, details = others
@@ -147,13 +147,13 @@ def _process(row: Sequence[Any], names: Mapping[int, ChipName], surroundings: Su
         claimed_pid=claimed,
         source=source,
         uid=uid,
-        user=surroundings.user_of(uid),
+        user=context.user_of(uid),
         label=label,
         command=command,
         path=path,
         state=state,
         is_visible=is_visible,
-        container=surroundings.container_of(namespace),
+        container=context.container_of(namespace),
         origin=origin,
         reason=reason,
         start_time_ns=time_ns(start),
@@ -188,23 +188,23 @@ def _snapshot(
     chips: Mapping[int, _Chip],
     processes: Sequence[ProcessUsage],
     damaged: Iterable[tuple[str, str]],
-    surroundings: Surroundings,
+    context: SnapshotContext,
 ) -> Snapshot:
     doubts = (explained(finding, process.uid) for process in processes for finding in process.findings)
     of_chips = chip_findings((chip.usage, chip.contradiction) for chip in chips.values())
     return Snapshot(
         time_ns=TimeNs(at),
-        source=surroundings.source,
-        places=surroundings.places,
-        host=surroundings.host,
+        source=context.source,
+        places=context.places,
+        host=context.host,
         devices=tuple(chip.usage for chip in chips.values()),
         processes=tuple(processes),
-        foreign=surroundings.foreign,
+        foreign=context.foreign,
         findings=(
             *(Finding("damaged", 1, path=path, text=text) for path, text in damaged),
             *doubts,
             *of_chips,
-            *surroundings.findings,
+            *context.findings,
         ),
     )
 
