@@ -406,7 +406,7 @@ class Ledger(Books):
         """Takes back the processes of a checkpoint that still live: (how many, "" or what is wrong with it)."""
 
 class SeedServer:
-    """Serves the seeds' socket: what is reported there goes into a ledger. One thread runs it."""
+    """Serves the allocation server's socket: what is reported there goes into a ledger. One thread runs it."""
 
     def __init__(self, ledger: Ledger, listener: int, log_events: bool = False, device_nodes: int = 0) -> None:
         """`listener` is a bound, listening Unix stream socket, which is duplicated; `device_nodes` how many devices

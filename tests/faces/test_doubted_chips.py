@@ -12,7 +12,7 @@ import pytest
 from tests.support.faces.terminals import a_terminal
 from tests.support.journals.reporters import a_nursery
 from tests.support.machine.driver_tree import DriverTree
-from tests.support.server.seed_serving import a_daemon, short_directory
+from tests.support.server.server_serving import a_daemon, short_directory
 
 CHIP = 0x99
 GIB = 1 << 30

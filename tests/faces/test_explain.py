@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.processes.programs import a_program
 from tests.support.processes.running import python, ttmem
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from ttmem.cli.program import run_program
 
 # A model on simulated chips: 700 KiB of every core are held when 900 KiB are asked for.

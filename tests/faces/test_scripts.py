@@ -276,23 +276,23 @@ def test_a_loop_has_one_header_and_ends_with_code_130(machine: Machine) -> None:
     assert lines == ["index, dram.used [MiB]\n", "3, 3072 MiB\n", "3, 3072 MiB\n"]
 
 
-def test_the_seeds_name_prints_the_seeds_block_in_a_pipe(machine: Machine) -> None:
-    said = machine.ttmem("-i", "4", is_seed=True)
+def test_the_allocation_servers_name_prints_the_allocation_servers_block_in_a_pipe(machine: Machine) -> None:
+    said = machine.ttmem("-i", "4", is_server_chip=True)
 
     assert (said.code, said.err) == (0, "")
     assert said.out.splitlines()[:3] == ["Device 4 (Blackhole):", "  L1 Memory:", "    Buffers:        5.0MB"]
-    assert machine.ttmem("-s", is_seed=True).document["schema"] == 2
+    assert machine.ttmem("-s", is_server_chip=True).document["schema"] == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"), [(["-L"], "INDEX"), (["-s"], '"schema": 2'), (["-1", "-i", "4"], "Device 4 (Blackhole):")]
 )
-def test_the_seeds_name_takes_flags_of_tables_on_a_terminal_too(
+def test_the_allocation_servers_name_takes_flags_of_tables_on_a_terminal_too(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
     monkeypatch.setattr("ttmem.cli.tt_smi_umd.is_at_terminal", lambda: True)
 
-    said = machine.ttmem(*arguments, is_seed=True)
+    said = machine.ttmem(*arguments, is_server_chip=True)
 
     assert (said.code, said.err) == (0, "")
     assert words in said.out.replace('":', '": ')

@@ -1,4 +1,4 @@
-"""What scripts get, as stored files: JSON, CSV, the report, the list of chips and the seeds' blocks, byte for byte.
+"""What scripts get, as stored files: JSON, CSV, the report, the list of chips and the older monitor's blocks.
 
 After a wanted change: UPDATE_GOLDEN=1 ./run test tests/faces, then read the difference.
 """
@@ -22,7 +22,7 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
 )
 from tests.support.simulated.read_figures import a_read_snapshot
@@ -57,7 +57,7 @@ GOLDEN = Path(__file__).parent / "golden"
 CHIPS = some_driver_chips()
 SNAPSHOTS: dict[str, Callable[[], Snapshot]] = {
     "busy": a_busy_snapshot,
-    "seeds": a_seed_snapshot,
+    "server-chips": a_server_snapshot,
     "read": a_read_snapshot,
 }
 
@@ -242,7 +242,7 @@ def test_a_name_with_a_comma_stays_one_cell() -> None:
     assert app_csv(named, "label,command,dram", "csv,noheader") == '"say ""hi"", twice", "python x,y?.py", 1 MiB\n'
 
 
-def test_the_block_of_the_seeds_is_printed_byte_for_byte() -> None:
+def test_the_block_of_the_server_protocol_is_printed_byte_for_byte() -> None:
     kernels = [(0, 6, 112 * KIB, 2, False), (0, 7, 92 * KIB, 2, False), (0, 5, 120 * KIB, 5, False)]
     circular_buffers = int(2.1 * MIB)
     snapshot = a_snapshot(

@@ -11,12 +11,12 @@ class ChipName(Struct, frozen=True):
 
     number: Number
     unique_id: ChipId
-    index: Number | None  # logical index in the process that opened it first; N of `seed:N`
+    index: Number | None  # logical index in the process that opened it first; N of `server:N`
     is_known: bool  # by its unique id; else by `name` alone
     name: str
 
     @property
-    def is_seed(self) -> bool:
+    def is_server_chip(self) -> bool:
         """Known by its number alone, from the allocation server's protocol; no journal has opened that chip."""
         return not self.is_known and self.index is not None
 

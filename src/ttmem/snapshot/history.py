@@ -16,7 +16,7 @@ MarkKind = Literal["phase_began", "phase_ended", "out_of_memory", "clash", "proc
 
 class Series(Struct, frozen=True):
     """One pool of one chip. A sample is the highest use within its interval, however short it lasted, as the events
-    told it. Where there are no events it is the highest of what counters said when they were read: those of the runtime
+    say. Where there are no events it is the highest of what counters said when they were read: those of the runtime
     (`origin`), or of a process that reports faster than it can be followed. None where nothing was read."""
 
     device: Number  # Device.number; -1 for a chip known by the runtime's counters alone

@@ -15,7 +15,7 @@ _MOST_NAMED = 10  # in one message
 class Selection(NamedTuple):
     """What to keep; an empty part keeps all."""
 
-    devices: tuple[str, ...] = ()  # an index such as 0, a unique id such as 0x1a2b, or a name: seed:0, unknown:0
+    devices: tuple[str, ...] = ()  # an index such as 0, a unique id such as 0x1a2b, or a name: server:0, unknown:0
     users: tuple[str, ...] = ()  # names or uids
     pids: tuple[int, ...] = ()
     is_with_ended: bool = True
@@ -51,10 +51,16 @@ def _left_behind(snapshot: Snapshot) -> set[int]:
     return (ended & is_idle) - live
 
 
+def is_device_name(word: str) -> bool:
+    """Whether it is the name of a device without a unique id. `seed:0` is the older form of `server:0`."""
+    return word.startswith(("server:", "unknown:", "seed:"))
+
+
 def device_test(word: str) -> Callable[[Device], bool]:
     """Whether a device is meant by a word: its index (chips and server chips alike), its unique id, or its name."""
-    if word.startswith(("seed:", "unknown:")):
-        return lambda device: not device.is_known and device.name == word
+    if is_device_name(word):
+        name = f"server:{word[5:]}" if word.startswith("seed:") else word
+        return lambda device: not device.is_known and device.name == name
     try:
         number = int(word, 0)
     except ValueError:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.support.faces.json_documents import opened
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_bytes import alloc, free, kernel_load
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc, free, kernel_load
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 
@@ -145,7 +145,7 @@ def test_the_log_is_the_only_thing_that_grows_with_events(daemon: Daemon) -> Non
         line.counters()
 
     assert daemon.document("/healthz")["socket"]["messages"] == 50 * 200 + 1
-    wait_until(lambda: used(daemon) in ({}, {"seed:0": 0}))
+    wait_until(lambda: used(daemon) in ({}, {"server:0": 0}))
 
 
 def test_help_and_looking_load_no_server() -> None:

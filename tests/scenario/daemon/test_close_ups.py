@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import Message, Type, alloc, free
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import Message, Type, alloc, free
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import alloc
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 SERVE = (sys.executable, "-m", "ttmem", "serve")
@@ -240,7 +240,7 @@ def test_a_log_on_a_full_disk_is_told_once(directory: Path) -> None:
         assert daemon.text().count("\n") == 1
 
 
-def test_journals_are_served_without_the_seeds_socket(directory: Path) -> None:
+def test_journals_are_served_without_the_allocation_servers_socket(directory: Path) -> None:
     environ = {**os.environ, "TTMEM_DIR": str(directory)}
     with subprocess.Popen([*SERVE, "--no-server-socket"], env=environ, stdout=subprocess.PIPE, text=True) as daemon:
         assert daemon.stdout is not None

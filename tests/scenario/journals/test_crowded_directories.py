@@ -14,7 +14,7 @@ import pytest
 from tests.support.journals.reporters import Nursery, a_nursery
 from tests.support.processes.children import Writer
 from tests.support.processes.native_programs import NativePrograms
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.sources import Journals, Places, Roots

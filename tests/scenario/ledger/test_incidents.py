@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of

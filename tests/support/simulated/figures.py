@@ -51,9 +51,9 @@ def an_unknown_device(number: int = 0) -> dict[str, Any]:
     return a_device(number, **unknown, **more)
 
 
-def a_seed_device(number: int = 0, index: int = 0) -> dict[str, Any]:
-    """A chip of the seeds' protocol: nothing is known but its number."""
-    return {**an_unknown_device(number), "index": index, "name": f"seed:{index}"}
+def a_server_device(number: int = 0, index: int = 0) -> dict[str, Any]:
+    """A chip of the allocation server's protocol: nothing is known but its number."""
+    return {**an_unknown_device(number), "index": index, "name": f"server:{index}"}
 
 
 def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
@@ -263,10 +263,10 @@ def a_busy_snapshot() -> Snapshot:
     )
 
 
-def a_seed_snapshot() -> Snapshot:
-    """Processes on the seeds' socket: one restored, one that claims another pid, one that reports both ways."""
+def a_server_snapshot() -> Snapshot:
+    """Processes on the server socket: one restored, one that claims another pid, one that reports both ways."""
     return a_snapshot(
-        devices=[a_device(0), a_seed_device(1, index=1), a_seed_device(2, index=2)],
+        devices=[a_device(0), a_server_device(1, index=1), a_server_device(2, index=2)],
         device_pools=[
             (0, 0, 2 * GIB, 2 * GIB, 3, 2 * GIB, NOON_NS, NOON_NS, False),
             (1, 0, 1 * GIB, 1 * GIB, 7, 1 * GIB, NOON_NS, NOON_NS, False),

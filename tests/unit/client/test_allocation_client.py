@@ -104,7 +104,7 @@ def test_ps_shows_it_on_the_device_that_the_socket_would_name(journals: Path) ->
     [process] = opened(json.loads(said))["processes"]
     [device] = process["devices"]
 
-    assert (process["pid"], device["name"], device["index"]) == (program.pid, "seed:3", 3)
+    assert (process["pid"], device["name"], device["index"]) == (program.pid, "server:3", 3)
     assert device["memory"]["dram"]["used_bytes"] == 4096
 
 
@@ -368,7 +368,7 @@ def test_what_was_ended_by_turning_tracking_off_is_not_held_afterwards(journals:
     assert used(process) == {(0, "dram"): 512}
     assert findings(process) == {}
     [held] = process.devices
-    assert held.device.name == "seed:0"
+    assert held.device.name == "server:0"
 
 
 def test_ids_that_come_and_go_for_ever_are_all_found_again(journals: Path) -> None:

@@ -87,7 +87,7 @@ def by_journal(directory: Path, calls: list[Call]) -> Figures:
 
 
 def by_socket(directory: Path, calls: list[Call]) -> Figures:
-    path = str(directory / "seed.sock")
+    path = str(directory / "server.sock")
     ledger = Ledger()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

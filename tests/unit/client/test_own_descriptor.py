@@ -18,7 +18,7 @@ def directory() -> Iterator[Path]:
 
 @pytest.fixture
 def server(directory: Path) -> Iterator[MessageServer]:
-    with MessageServer(str(directory / "seed.sock")) as listening:
+    with MessageServer(str(directory / "server.sock")) as listening:
         yield listening
 
 

@@ -51,7 +51,7 @@ def test_every_call_of_a_tracker_is_reported_with_its_own_parameters(call: str) 
     assert mine == base
 
 
-def test_the_seeds_parameters_keep_their_names_and_defaults() -> None:
+def test_the_allocation_servers_parameters_keep_their_names_and_defaults() -> None:
     load = inspect.signature(GraphTracker.track_kernel_load).parameters
 
     assert list(load)[1:6] == ["kernel_size", "kernel_id", "device", "kernel_type", "num_cores"]
@@ -241,7 +241,7 @@ def test_a_launch_told_as_program_and_as_launch_counts_once(tracker: GraphTracke
     assert (journal.launches(CHIP), journal.programs(CHIP)[7][1]) == (3, 3)
 
 
-def test_a_runtime_of_the_seeds_calls_alone_has_its_launches_counted(
+def test_a_runtime_of_the_server_protocol_calls_alone_has_its_launches_counted(
     tracker: GraphTracker, journal: OwnJournal
 ) -> None:
     device = a_chip_alone()
@@ -252,7 +252,9 @@ def test_a_runtime_of_the_seeds_calls_alone_has_its_launches_counted(
     assert journal.launches(CHIP) == 3
 
 
-def test_a_program_of_the_seeds_calls_alone_ends_with_its_kernel(tracker: GraphTracker, journal: OwnJournal) -> None:
+def test_a_program_of_the_server_protocol_calls_alone_ends_with_its_kernel(
+    tracker: GraphTracker, journal: OwnJournal
+) -> None:
     device = a_chip_alone()
     tracker.track_kernel_load(100, 7, device)
     tracker.track_program(7, device)

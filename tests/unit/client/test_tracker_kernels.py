@@ -71,7 +71,7 @@ def test_a_kernel_is_told_with_what_each_processor_gets(
     assert row[-3:-1] == ((1252, 860, 1428), name)
 
 
-def test_without_exact_bytes_the_seeds_rule_stands_in_and_is_marked(
+def test_without_exact_bytes_the_allocation_servers_rule_stands_in_and_is_marked(
     tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     tracker.track_kernel_load(57_344, 1, device, FABRIC, 16)
@@ -315,7 +315,7 @@ def test_a_caller_far_up_the_stack_is_found_and_one_too_far_is_not() -> None:
     assert configure_fabric_of_a_device(200) == (APPLICATION, FoundBy.UNKNOWN)
 
 
-def test_the_default_is_the_seeds_number_and_not_an_explicit_application() -> None:
+def test_the_default_is_the_allocation_servers_number_and_not_an_explicit_application() -> None:
     unsaid: object = UNSAID
 
     assert unsaid == KernelType.APPLICATION
@@ -369,7 +369,7 @@ def test_how_a_type_was_found_and_on_which_cores_is_reported(
     assert journal.kernels(CHIP) == {1: (CoreType.ACTIVE_ETH, FoundBy.PATH), 2: (CoreType.UNKNOWN, FoundBy.SIZE)}
 
 
-# ---- the seeds' log
+# ---- the allocation server's log
 
 
 @pytest.fixture
@@ -386,7 +386,7 @@ def told(pipe: tuple[int, int], *, kernel_type: int = FABRIC, size_bytes: int = 
     return os.read(pipe[0], 1 << 16).decode().splitlines()
 
 
-def test_the_line_is_the_seeds(pipe: tuple[int, int]) -> None:
+def test_the_line_is_the_allocation_servers(pipe: tuple[int, int]) -> None:
     assert told(pipe)[0] == (
         "\N{LEFT-POINTING MAGNIFYING GLASS} KERNEL_LOAD Backtrace (Device 0, Type: Fabric, Binary Size: 56 KB, "
         "Cores: 16, Total L1: 896 KB, ID: 0x7f3a)"

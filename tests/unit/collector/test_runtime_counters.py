@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, a_socket_process
-from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.random_rows import snapshots
 from tests.support.simulated.read_figures import CHIP, QUIET, SECOND_NS, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.rows.allocations import dump_of
 from ttmem.collector.runtime_counters import OLD_STAMP_NS, RuntimeCounters
@@ -89,7 +89,7 @@ def test_a_chip_of_the_first_layout_has_its_files_name(counters: RuntimeCounters
     chip = a_chip(a_reading(77, dram=MIB), unique_id=None)._replace(name="tt_device_99")
     [usage] = counters.joined(a_snapshot(), readings_of(chip)).devices
 
-    assert (usage.device.name, usage.device.uuid, usage.device.is_seed) == ("tt_device_99", None, False)
+    assert (usage.device.name, usage.device.uuid, usage.device.is_server_chip) == ("tt_device_99", None, False)
 
 
 def test_a_chip_that_both_tell_of_is_one_row_and_nothing_is_added(counters: RuntimeCounters) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import alloc
-from tests.support.server.seed_serving import an_engine
+from tests.support.server.server_bytes import alloc
+from tests.support.server.server_serving import an_engine
 from ttmem import _native
 from ttmem.daemon.checkpoint import Checkpoint
 

@@ -272,7 +272,7 @@ def test_system_programs_are_told_chip_by_chip() -> None:
         assert heard.counts["launch"] == heard.counts["program"] == 0
 
 
-def test_the_seeds_rule_overstates_fabric_by_its_core_count() -> None:
+def test_the_allocation_servers_rule_overstates_fabric_by_its_core_count() -> None:
     heard = HeardAll()
     with open_mesh("t3000", tracker=heard) as mesh:
         fabric = mesh.system_programs[0]

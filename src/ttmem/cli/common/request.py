@@ -13,7 +13,7 @@ from ttmem.errors import NothingToRead, SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.device import Device
-from ttmem.snapshot.selection import device_test
+from ttmem.snapshot.selection import device_test, is_device_name
 from ttmem.snapshot.values import replace
 from ttmem.view.process_order import COLUMNS
 from ttmem.view.spans import clean
@@ -200,7 +200,7 @@ def _kind(word: str) -> str:
         return "device files"
     if re.fullmatch(_BUS_ID, word):
         return "PCI addresses"
-    if word.startswith(("seed:", "unknown:")):
+    if is_device_name(word):
         return "names"
     return "unique ids" if word.lower().startswith("0x") else "indexes"
 

@@ -14,7 +14,7 @@ from tests.support.simulated.figures import (
     a_dump,
     a_process,
     a_row,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
     an_incident,
     an_unknown_device,
@@ -114,11 +114,11 @@ def test_one_device_can_be_asked_for(word: str | int) -> None:
     assert found.device.index == 1
 
 
-@pytest.mark.parametrize("word", ["1", "seed:1"])
-def test_a_device_of_the_seeds_can_be_asked_for(word: str) -> None:
-    [found] = dump_of(a_seed_snapshot(), {}, device=word).devices
+@pytest.mark.parametrize("word", ["1", "server:1", "seed:1"])  # the last is the older form of its name
+def test_a_device_of_the_server_protocol_can_be_asked_for(word: str) -> None:
+    [found] = dump_of(a_server_snapshot(), {}, device=word).devices
 
-    assert found.device.name == "seed:1"
+    assert found.device.name == "server:1"
 
 
 def test_a_device_that_is_not_there_is_an_error_that_names_the_others() -> None:
@@ -156,7 +156,7 @@ def test_a_process_that_could_not_be_followed_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"kernels": True}, {"most": 1}, {"device": "1"}, {"snapshot": a_seed_snapshot()}]
+    "options", [{}, {"kernels": True}, {"most": 1}, {"device": "1"}, {"snapshot": a_server_snapshot()}]
 )
 def test_a_dump_read_back_says_the_same(options: dict[str, Any]) -> None:
     dump = a_dump(**options)

@@ -8,7 +8,7 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_device,
+    a_server_device,
     a_snapshot,
     an_unknown_device,
 )
@@ -190,9 +190,9 @@ def test_a_device_that_nobody_opened_and_nobody_uses_is_left_out() -> None:
     snapshot = a_snapshot(
         devices=[
             a_device(0, open_count=0),
-            {**a_seed_device(1, index=1), "open_count": 0},
+            {**a_server_device(1, index=1), "open_count": 0},
             {**an_unknown_device(2), "open_count": 0},
-            {**a_seed_device(3, index=3), "open_count": 0},
+            {**a_server_device(3, index=3), "open_count": 0},
         ],
         device_pools=[(3, 0, 0, 0, 0, 512, NOON_NS, NOON_NS, False)],
     )

@@ -10,7 +10,7 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
     context,
     some_rows,
@@ -122,7 +122,7 @@ def test_damaged_files_are_among_the_findings() -> None:
     assert overview.damaged == overview.findings
 
 
-@pytest.mark.parametrize("snapshot", [a_busy_snapshot(), a_seed_snapshot()], ids=["busy", "seeds"])
+@pytest.mark.parametrize("snapshot", [a_busy_snapshot(), a_server_snapshot()], ids=["busy", "server-chips"])
 def test_an_overview_lacks_the_details_of_processes_and_nothing_else(snapshot: Snapshot) -> None:
     overview = overview_of(snapshot)
     details = ("devices", "other_devices", "programs", "phases", "open_phases", "out_of_memory", "clashes", "meshes")

@@ -24,7 +24,7 @@ from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
 GRID = CoreRanges.grid(8, 8)
 
 
-def test_a_first_run_is_told_in_the_order_of_the_seeds() -> None:
+def test_a_first_run_is_told_in_the_order_of_the_server_protocol() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         heard.forget()

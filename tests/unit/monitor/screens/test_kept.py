@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.simulated.made_up_sights import device_usages
+from tests.support.simulated.random_overviews import device_usages
 from tests.support.simulated.sights import a_history, an_overview
 from ttmem.monitor.screens import overview as screen
 from ttmem.monitor.screens.chips import cards, cells

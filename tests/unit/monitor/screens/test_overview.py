@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, KIB, MIB
-from tests.support.simulated.made_up_sights import device_usages, overviews
+from tests.support.simulated.random_overviews import device_usages, overviews
 from tests.support.simulated.sights import a_device_usage, a_history, a_pool, an_overview, some_findings
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.screens import overview as screen
@@ -171,7 +171,7 @@ def test_the_bar_of_l1_shows_its_peak_beyond_what_is_planned() -> None:
     assert abs(marked - (80 * MIB + 200 * KIB + 64 * 70_656) / (usage.l1_total_bytes or 1) * len(bar)) <= 1.5
 
 
-def test_kernels_are_told_by_type_with_their_counts_as_the_seeds_show_them() -> None:
+def test_kernels_are_told_by_type_with_their_counts_as_the_allocation_servers_show_them() -> None:
     cell = cell_of(drawn(an_overview(1, 0), Look(80, 30)), 0)
 
     for words in (r"app \(5\) +120 KiB", r"fabric \(2\) +~112 KiB", r"dispatch \(2\) +92.0 KiB"):

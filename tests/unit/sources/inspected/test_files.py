@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.faces.documents import described
 from tests.support.machine.stock_regions import NOON_NS, Slot, a_region, put
-from tests.support.server.seed_bytes import alloc, cb_alloc
-from tests.support.server.seed_serving import an_engine, short_directory
+from tests.support.server.server_bytes import alloc, cb_alloc
+from tests.support.server.server_serving import an_engine, short_directory
 from ttmem.errors import NothingToRead
 from ttmem.sources.inspected import inspected
 
