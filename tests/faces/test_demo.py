@@ -72,7 +72,7 @@ def test_a_workload_is_measured_as_its_arithmetic_says(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_refusal_is_told_in_the_runtimes_words() -> None:
+def test_a_refusal_is_shown_in_the_runtimes_words() -> None:
     text = said(ttmem_demo("oom-fragmented").stdout)
 
     assert (
@@ -196,7 +196,7 @@ def test_a_workload_that_cannot_begin_says_why(tmp_path: Path) -> None:
         pass
 
 
-def test_a_workload_that_somebody_else_kills_is_told_of(tmp_path: Path) -> None:
+def test_a_workload_that_is_killed_from_outside_is_reported(tmp_path: Path) -> None:
     with demo_process(Order(name="leaky", speed=0.01), directory=str(tmp_path)) as process:
         os.kill(process.pid, signal.SIGKILL)
 
@@ -305,7 +305,7 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
 
 
 @pytest.mark.slow
-def test_a_workload_ends_with_whoever_started_it() -> None:
+def test_a_workload_ends_with_its_starter() -> None:
     with a_terminal(["-m", "ttmem", "demo"], ENVIRON, columns=120, lines=50) as terminal:
         pid, directory = playing(terminal)
         terminal.process.send_signal(signal.SIGKILL)
@@ -326,7 +326,7 @@ def test_a_workload_that_is_killed_in_the_monitor_is_still_judged() -> None:
 
 
 @pytest.mark.slow
-def test_memory_of_traces_is_told_as_an_estimate() -> None:
+def test_memory_of_traces_is_shown_as_an_estimate() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
     [first, *others] = process.devices
@@ -341,7 +341,7 @@ def test_memory_of_traces_is_told_as_an_estimate() -> None:
     assert "estimate" not in told(process)
 
 
-def test_a_figure_that_was_not_expected_is_told_as_such() -> None:
+def test_a_figure_that_was_not_expected_is_shown_as_such() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
     peaks = {usage.pool.word: usage.peak_bytes for usage in process.devices[0].pools}

@@ -93,7 +93,7 @@ def test_what_others_may_write_to_is_not_swept(tmp_path: Path) -> None:
         assert dead.exists()
 
 
-def test_output_that_cannot_be_written_is_told_in_one_line() -> None:
+def test_output_that_cannot_be_written_is_shown_in_one_line() -> None:
     with open("/dev/full", "w") as full:
         result = subprocess.run([*DEMO, *QUICK], stdout=full, stderr=subprocess.PIPE, text=True)
 
@@ -102,7 +102,7 @@ def test_output_that_cannot_be_written_is_told_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("verb", ["demo", "ps", "dump"])
-def test_a_closed_output_is_told_in_one_line(verb: str) -> None:
+def test_a_closed_output_is_shown_in_one_line(verb: str) -> None:
     command = ["sh", "-c", f'exec "{sys.executable}" -m ttmem {verb} >&-']
     result = subprocess.run(command, stderr=subprocess.PIPE, text=True)
 

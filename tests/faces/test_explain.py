@@ -178,7 +178,7 @@ def test_json_has_the_whole_explanation(failed: tuple[Path, str], explain: Calla
     assert document["processes"][0]["kept"] == [1]
 
 
-def test_a_living_process_and_a_daemon_tell_the_same(explain: Callable[..., Said]) -> None:
+def test_a_living_process_and_a_daemon_show_the_same(explain: Callable[..., Said]) -> None:
     with a_daemon() as daemon:
         settings = {name: value for name, value in daemon.environment.items() if name.startswith("TTMEM")}
         directory = Path(settings.pop("TTMEM_DIR"))
@@ -282,7 +282,7 @@ def test_incidents_whose_slots_were_taken_are_counted(tmp_path: Path, explain: C
     assert (taken.code, f"kept: {pid}-1" in taken.err) == (2, True)
 
 
-def test_whoever_was_killed_while_it_was_refused_is_never_said_to_have_had_nothing(
+def test_a_process_killed_while_it_was_refused_is_never_said_to_have_had_nothing(
     tmp_path: Path, explain: Callable[..., Said]
 ) -> None:
     killed = MODEL.format(handled="pass") + (

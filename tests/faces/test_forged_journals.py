@@ -62,7 +62,7 @@ def test_no_other_form_names_the_victim(scene: Scene, arguments: tuple[str, ...]
 
 
 @pytest.mark.slow
-def test_metrics_count_it_for_no_workload_and_tell_that_it_is_there(scene: Scene) -> None:
+def test_metrics_count_it_for_no_workload_and_show_that_it_is_there(scene: Scene) -> None:
     options = ("--metrics-processes", "20")
     with a_daemon(*options, directory=scene.journals.parent) as daemon:
         status, body = daemon.get("/metrics")

@@ -58,7 +58,7 @@ def test_a_process_on_the_socket_is_seen_through_the_daemon(daemon: Daemon) -> N
     assert "kernels: 1 fabric ~896 KiB · 2 dispatch ~92.0 KiB" in shown
 
 
-def test_a_daemon_that_does_not_answer_is_told_from_none(daemon: Daemon) -> None:
+def test_a_daemon_that_does_not_answer_is_distinguished_from_none(daemon: Daemon) -> None:
     daemon.process.send_signal(signal.SIGSTOP)
     try:
         told = daemon.run("serve", "--status", check=False)
@@ -224,7 +224,7 @@ def test_a_device_that_only_ended_processes_used_is_chosen_with_all_alone(daemon
     assert all("unknown:0" in shown.stdout and "server:3" not in shown.stdout for shown in unknown)
 
 
-def test_nobody_reporting_to_the_daemon_is_nothing_to_read(daemon: Daemon) -> None:
+def test_a_daemon_without_reports_is_nothing_to_read(daemon: Daemon) -> None:
     for verb in ("ps", "dump"):
         result = daemon.run(verb, check=False)
         assert result.returncode == 1

@@ -37,7 +37,7 @@ def asked() -> Iterator[Daemon]:
         yield one
 
 
-def test_a_page_tells_what_a_process_holds_and_that_it_is_gone(asked: Daemon) -> None:
+def test_a_page_shows_what_a_process_holds_and_that_it_is_gone(asked: Daemon) -> None:
     held = {"device": "3", "arch": "blackhole", "memory": "dram", "kind": "buffer"}
     with a_program(asked.directory / "j", HOLDING, "ttmem.report_buffer_alloc(chip, 1, 4096)", "meet()") as program:
         program.arrive()

@@ -61,7 +61,9 @@ def calls_of(monkeypatch: pytest.MonkeyPatch, *names: str) -> dict[str, int]:
     return counts
 
 
-def test_so_many_directories_of_a_user_are_looked_into_and_the_rest_are_one_count(roots: Roots, journals: Path) -> None:
+def test_a_limited_number_of_directories_of_a_user_is_searched_and_the_rest_are_one_count(
+    roots: Roots, journals: Path
+) -> None:
     make_directories(journals, 1000)
     found = Journals(Places(uid=UID, roots=roots))
     found.scan()
@@ -108,7 +110,7 @@ def look_at(roots: Roots) -> Snapshot:
 
 
 @needs_two_users
-def test_what_may_not_be_read_of_a_user_is_so_many_rows(roots: Roots, journals: Path) -> None:
+def test_what_may_not_be_read_of_a_user_is_a_limited_number_of_rows(roots: Roots, journals: Path) -> None:
     make_directories(journals, 1000, uid=FORGER_UID)
 
     def rows() -> list[int]:

@@ -109,7 +109,7 @@ def test_an_incident_names_the_line_that_asked(journals: Path) -> None:
     assert incident.site.frames[0].line > 0
 
 
-def test_an_overview_tells_of_incidents_what_a_snapshot_does(journals: Path) -> None:
+def test_an_overview_reports_incidents_what_a_snapshot_does(journals: Path) -> None:
     with a_program(journals, *OPENED, *REFUSED, "meet()") as program, a_collector(journals) as collector:
         program.arrive()
         assert collector.wait_settled(10.0)
@@ -148,7 +148,7 @@ def test_an_incident_of_a_mesh_is_counted_once_and_stays_counted_when_its_proces
 
 
 @pytest.mark.slow
-def test_a_daemon_tells_of_incidents_what_a_viewer_of_its_own_sees(journals: Path) -> None:
+def test_a_daemon_reports_incidents_what_a_viewer_of_its_own_sees(journals: Path) -> None:
     environ = {"TTMEM_DIR": str(journals / "j")}
     with a_daemon(directory=journals) as daemon, a_program(journals / "j", *OPENED, *REFUSED, "meet()") as program:
         program.arrive()

@@ -119,7 +119,7 @@ def test_sigusr1_prints_what_is_alive_and_kills_no_process(daemon: Daemon, times
 
 
 @pytest.mark.parametrize("name", ["SIGPIPE", "SIGWINCH", "SIGCONT"])
-def test_a_signal_that_is_no_order_is_passed_over(daemon: Daemon, name: str) -> None:
+def test_a_signal_that_is_no_order_is_skipped(daemon: Daemon, name: str) -> None:
     os.kill(daemon.pid, getattr(signal, name))
 
     assert asked(daemon.path, [0]) == {}
@@ -209,7 +209,7 @@ def test_a_restored_process_that_dies_gives_everything_back(daemon: Daemon, clie
     wait_until(lambda: not asked(daemon.path, [0]))
 
 
-def test_a_client_that_died_while_nobody_served_is_not_restored(daemon: Daemon, client_of: ClientMaker) -> None:
+def test_a_client_that_died_while_no_server_ran_is_not_restored(daemon: Daemon, client_of: ClientMaker) -> None:
     client = client_of(daemon)
     client.report(Type.ALLOC, size=4096, id=7)
     client.settle()
@@ -304,7 +304,7 @@ def test_a_process_that_begins_with_the_socket_and_goes_on_with_a_journal_is_sho
         assert row["findings"].get("two_sources") == 1
 
 
-def test_a_reader_of_snapshots_that_never_reads_slows_nobody(daemon: Daemon) -> None:
+def test_a_reader_of_snapshots_that_never_reads_slows_no_client(daemon: Daemon) -> None:
     with socket.socket(socket.AF_UNIX) as slow, daemon.line() as line:
         slow.connect(str(daemon.directory / "j" / "daemon.sock"))
         slow.sendall(b"GET /events?interval=0.1 HTTP/1.1\r\nHost: ttmem\r\n\r\n")

@@ -38,7 +38,7 @@ def cpu_seconds_of_lone_questions(daemon: Daemon) -> float:
     return cpu_seconds(daemon.pid) - before
 
 
-def test_whoever_does_not_read_its_answers_and_hangs_up_does_not_keep_the_server_turning(daemon: Daemon) -> None:
+def test_a_client_that_does_not_read_its_answers_and_hangs_up_does_not_keep_the_server_turning(daemon: Daemon) -> None:
     deaf = daemon.line()
     deaf.say(*(query(0) for _ in range(2000)))
     deaf.socket.shutdown(socket.SHUT_RDWR)

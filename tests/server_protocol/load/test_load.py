@@ -74,7 +74,7 @@ def _cpu_seconds_per_second(pid: int) -> float:
 
 
 @pytest.mark.slow
-def test_a_thousand_idle_connections_cost_nothing_and_hold_nobody_up() -> None:
+def test_a_thousand_idle_connections_cost_nothing_and_delay_no_client() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 4096:
         pytest.skip("NOT TESTED: not even the hard limit allows 1,000 connections")
@@ -142,7 +142,7 @@ def _flood(line: Line) -> int:
     return sent
 
 
-def test_a_client_that_never_reads_its_answers_holds_nobody_up(engine: Engine) -> None:
+def test_a_client_that_never_reads_its_answers_delays_no_other(engine: Engine) -> None:
     with engine.line() as greedy, engine.line() as honest:
         greedy.say(query())
         sent = _flood(greedy)

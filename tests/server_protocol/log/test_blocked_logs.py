@@ -79,7 +79,7 @@ def unread() -> Iterator[Unread]:
 
 
 @pytest.mark.slow
-def test_eight_clients_of_200000_messages_lose_nothing_beside_a_log_that_nobody_reads(
+def test_eight_clients_of_200000_messages_lose_nothing_beside_a_log_without_a_reader(
     unread: Unread, client_of: ClientMaker
 ) -> None:
     count = 200_000
@@ -121,7 +121,7 @@ for batch in range(1, {BATCHES + 1}):
 """
 
 
-def test_a_program_with_a_journal_is_exact_beside_a_log_that_nobody_reads(unread: Unread) -> None:
+def test_a_program_with_a_journal_is_exact_beside_a_log_without_a_reader(unread: Unread) -> None:
     with a_program(Path(unread.environment["TTMEM_DIR"]), CLIENT) as program, unread.line() as line:
         program.arrive()
         for batch in range(BATCHES + 1):

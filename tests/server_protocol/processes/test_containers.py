@@ -22,7 +22,7 @@ US = os.getpid()
 
 
 @needs_containers
-def test_a_server_in_a_container_tells_clients_outside_apart_and_sees_them_die(program: Path) -> None:
+def test_a_server_in_a_container_distinguishes_clients_outside_and_sees_them_die(program: Path) -> None:
     """It cannot see their pids: the kernel calls them all 0."""
     serve = [*IN_A_CONTAINER, sys.executable, "-m", "ttmem", "serve"]
     with (
@@ -66,7 +66,7 @@ def test_a_client_in_a_container_is_shown_by_the_pid_that_the_server_sees(daemon
     wait_until(lambda: not asked(daemon.path, [0]))
 
 
-def test_descriptors_that_a_client_attaches_are_not_kept(engine: Engine) -> None:
+def test_descriptors_that_a_client_attaches_are_closed(engine: Engine) -> None:
     with engine.line() as line:
         line.say(alloc(1, 1), alloc(2, 1))
         line.counters()
@@ -87,7 +87,7 @@ def _cpu_seconds_of_a_pause() -> float:
     return time.process_time() - began
 
 
-def test_urgent_bytes_are_no_messages_and_make_nobody_spin(engine: Engine) -> None:
+def test_urgent_bytes_are_no_messages_and_make_no_thread_spin(engine: Engine) -> None:
     with engine.line() as odd, engine.line() as honest:
         odd.say(alloc(1, 1), alloc(2, 1))
         odd.counters()
@@ -99,7 +99,9 @@ def test_urgent_bytes_are_no_messages_and_make_nobody_spin(engine: Engine) -> No
         assert honest.counters()["dram"] == 2
 
 
-def test_a_message_that_parent_and_child_send_half_each_harms_nobody(engine: Engine, client_of: ClientMaker) -> None:
+def test_a_message_that_parent_and_child_send_half_each_harms_no_process(
+    engine: Engine, client_of: ClientMaker
+) -> None:
     parent = client_of(engine)
     parent.report(Type.ALLOC, size=1, id=1)
     parent.settle()

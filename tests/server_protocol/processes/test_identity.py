@@ -51,7 +51,7 @@ def test_a_process_cannot_free_what_another_one_holds(engine: Engine, client_of:
     assert engine.findings(other.pid)["unknown_free"] == 1
 
 
-def test_a_pid_claimed_of_somebody_else_is_shown_and_not_believed(engine: Engine, client_of: ClientMaker) -> None:
+def test_a_claimed_pid_of_another_process_is_shown_and_not_believed(engine: Engine, client_of: ClientMaker) -> None:
     honest, liar = client_of(engine), client_of(engine)
     honest.report(Type.ALLOC, size=1000, id=7)
     honest.settle()
@@ -133,7 +133,7 @@ def test_a_child_frees_its_own_copy_not_its_parents(engine: Engine, client_of: C
     assert engine.figures().used == {("server:0", "dram"): 1000}
 
 
-def test_messages_of_parent_and_child_in_one_read_are_told_apart(engine: Engine, client_of: ClientMaker) -> None:
+def test_messages_of_parent_and_child_in_one_read_are_distinguished(engine: Engine, client_of: ClientMaker) -> None:
     parent = client_of(engine)
     parent.report(Type.ALLOC, size=1, id=1)
     parent.settle()

@@ -132,7 +132,7 @@ def test_the_fast_dispatch_walk_through_finds_its_messages_in_the_log(talkative:
     ]
 
 
-def test_buffers_are_told_in_the_lines_that_the_allocation_servers_scripts_read(talkative: Daemon) -> None:
+def test_buffers_are_shown_in_the_lines_that_the_allocation_servers_scripts_read(talkative: Daemon) -> None:
     with talkative.line() as line:
         line.say(alloc(0xABC, 2048), alloc(0xABC, 2048), alloc(0xDEF, 64, kind=1, device=2))
         line.say(free(0xABC), free(0xABC), free(0x99, device=2))
@@ -150,7 +150,7 @@ def test_buffers_are_told_in_the_lines_that_the_allocation_servers_scripts_read(
     assert told[5].startswith(f"⚠ [PID {US}] Deallocation for unknown buffer 0x99 on device 2 (")
 
 
-def test_an_l1_peak_is_told_with_its_time_and_its_buffers(talkative: Daemon) -> None:
+def test_an_l1_peak_is_shown_with_its_time_and_its_buffers(talkative: Daemon) -> None:
     with talkative.line() as line:
         line.say(*(alloc(id, 307_200, kind=1) for id in range(42)))
         line.counters()
@@ -243,7 +243,7 @@ def test_a_dump_of_nothing_says_that_nothing_remains(option: str) -> None:
     assert "Total tracked allocations: 0" in text
 
 
-def test_the_end_of_a_process_is_told_in_the_same_words_by_a_quiet_server(client_of: ClientMaker) -> None:
+def test_the_end_of_a_process_is_shown_in_the_same_words_by_a_quiet_server(client_of: ClientMaker) -> None:
     with a_daemon("--quiet") as daemon:
         client = client_of(daemon)
         _load_everything(client, 0)

@@ -70,7 +70,9 @@ def test_a_connection_that_says_nothing_is_no_trouble(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("message_bytes", SIZES)
-def test_half_a_message_and_silence_holds_nobody_up(engine: Engine, message_bytes: int, client_of: ClientMaker) -> None:
+def test_half_a_message_and_silence_delays_no_client(
+    engine: Engine, message_bytes: int, client_of: ClientMaker
+) -> None:
     hanging = client_of(engine, message_bytes=message_bytes)
     hanging.tell(f"raw {alloc(1, 999).to_bytes(message_bytes)[:36].hex()}")
     with engine.line() as honest:

@@ -175,7 +175,7 @@ def dirty(messages: list[Message], message_bytes: int, rng: random.Random) -> by
 
 @every_size
 @pytest.mark.parametrize("seed", range(12))
-def test_tails_that_are_not_zero_are_told_apart_from_messages(engine: Engine, message_bytes: int, seed: int) -> None:
+def test_tails_that_are_not_zero_are_distinguished_from_messages(engine: Engine, message_bytes: int, seed: int) -> None:
     said = [alloc(id, 1000) for id in range(1, 9)]
     with engine.line(message_bytes) as line:
         line.say_bytes(dirty(said, message_bytes, random.Random(seed)))

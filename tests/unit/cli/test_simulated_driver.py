@@ -32,7 +32,7 @@ def test_chips_on_the_bus_are_known_by_their_ids_with_all_a_driver_knows(tmp_pat
     assert not chip.notes
 
 
-def test_a_tree_that_was_named_goes_before_the_made_up_one(tmp_path: Path) -> None:
+def test_a_tree_that_was_named_goes_before_the_simulated_one(tmp_path: Path) -> None:
     assert apart_from({"TTMEM_SYSFS_ROOT": "/there", "TTMEM_DIR": "/x"}, "/own") == {
         "TTMEM_SYSFS_ROOT": "/there",
         "TTMEM_DIR": "/own",

@@ -179,7 +179,7 @@ def test_a_buffer_reported_by_two_owners_lives_until_both_have_freed_it(journals
     assert (used(process), findings(process)) == ({}, {})
 
 
-def test_a_live_address_with_another_size_or_type_is_taken_anew_and_a_finding(journals: Path) -> None:
+def test_a_live_address_with_another_size_or_type_is_taken_again_and_a_finding(journals: Path) -> None:
     process = process_after(
         journals,
         "A.report_allocation(0, 1000, 0, 1)",
@@ -343,7 +343,7 @@ def test_off_means_nothing_whatever_is_reported(journals: Path) -> None:
     assert (said, complaints, list(journals.iterdir())) == ("False 0\n", "", [])
 
 
-def test_a_transport_nobody_knows_is_said_and_the_journal_taken(journals: Path) -> None:
+def test_an_unknown_transport_is_reported_and_the_journal_taken(journals: Path) -> None:
     said, complaints = output_of(
         journals, "A.report_allocation(0, 1, 0, 1)", "print(A.is_enabled())", TTMEM_TRANSPORT="pigeon"
     )

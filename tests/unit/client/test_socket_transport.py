@@ -195,7 +195,7 @@ def test_a_server_that_comes_later_gets_everything_in_order(directory: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_messages(directory: Path) -> None:
+def test_a_server_killed_in_mid_stream_harms_no_client_and_the_next_one_gets_whole_messages(directory: Path) -> None:
     path = directory / "server.sock"
     lines = ["for id in range(24_000): A.report_allocation(0, 1, 0, id)", "print(A.lost_count())", "meet()"]
     with a_server_process(str(path), read_bytes=100) as first, Sender(directory, python(*lines)) as sender:
@@ -219,7 +219,9 @@ def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_
 
 
 @pytest.mark.slow
-def test_a_server_that_never_reads_blocks_nobody_and_losses_are_counted(directory: Path, server: MessageServer) -> None:
+def test_a_server_that_never_reads_blocks_no_client_and_losses_are_counted(
+    directory: Path, server: MessageServer
+) -> None:
     lines = [
         "import time; slowest = 0",
         "for id in range(90_000):",
@@ -265,7 +267,7 @@ def test_exiting_with_messages_pending_is_quick_and_gives_a_reader_its_due(
     assert least(lambda: missed_at_exit(directory, server), under=1) == 0
 
 
-def test_exiting_with_messages_pending_and_nobody_reading_takes_a_moment_at_most(
+def test_exiting_with_messages_pending_and_no_reader_takes_a_moment_at_most(
     directory: Path, server: MessageServer
 ) -> None:
     lines = ["for id in range(30_000): A.report_allocation(0, 1, 0, id)", "print('done', flush=True)"]
@@ -280,7 +282,7 @@ def test_exiting_with_messages_pending_and_nobody_reading_takes_a_moment_at_most
     assert server.has_caller()
 
 
-def test_a_server_of_another_user_is_told_nothing(directory: Path) -> None:
+def test_a_server_of_another_user_is_sent_nothing(directory: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can start a server as somebody else")
     directory.chmod(0o777)

@@ -60,7 +60,7 @@ def test_a_kernel_is_charged_its_exact_bytes(tracker: GraphTracker, journal: Own
 
 
 @pytest.mark.parametrize(("given", "name"), [("compute", "compute"), ("", ""), ("compute\0007", "compute")])
-def test_a_kernel_is_told_with_what_each_processor_gets(
+def test_a_kernel_is_shown_with_what_each_processor_gets(
     given: str, name: str, tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     facts = KernelFacts(program=1, name=given, exact_bytes=3552, packed_bytes=(1252, 860, 1428))
@@ -79,7 +79,7 @@ def test_without_exact_bytes_the_allocation_servers_rule_stands_in_and_is_marked
     assert journal.kinds(CHIP) == {Kind.KERNEL_FABRIC: (917_504, 1, True)}
 
 
-def test_a_kernel_that_both_dispatch_paths_tell_of_is_charged_once(
+def test_a_kernel_that_both_dispatch_paths_report_is_charged_once(
     tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     for _ in range(2):  # equal facts, though not the same object
@@ -216,7 +216,7 @@ def test_equal_images_are_counted_and_what_they_would_save(
     assert (found.hits, found.misses, found.evicted) == (2, 2, 2)
 
 
-def test_an_image_keeps_the_size_that_was_told_first(
+def test_an_image_keeps_the_size_that_was_reported_first(
     tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     for kernel_id, payload_bytes in ((1, 100), (2, 200)):
@@ -322,9 +322,7 @@ def test_the_default_is_the_allocation_servers_number_and_not_an_explicit_applic
     assert unsaid is not KernelType.APPLICATION
 
 
-def test_a_type_nobody_knows_is_kept_as_unknown(
-    tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
-) -> None:
+def test_an_unknown_type_is_stored_as_unknown(tracker: GraphTracker, journal: OwnJournal, device: SmallDevice) -> None:
     tracker.track_kernel_load(100, 1, device, 7, 2)
 
     assert journal.kinds(CHIP) == {Kind.KERNEL_UNKNOWN: (200, 1, True)}
@@ -418,7 +416,7 @@ def test_the_log_ends_by_itself(pipe: tuple[int, int]) -> None:
     assert text.count("that is enough") == 1
 
 
-def test_a_log_that_cannot_be_written_harms_nobody() -> None:
+def test_a_log_that_cannot_be_written_harms_no_process() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     os.close(writing)

@@ -21,7 +21,7 @@ def test_what_was_meant_for_another_process_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("names", ["other", "server:query", "server:server", "seed:server", ""])
-def test_names_that_nobody_knows_are_refused(names: str) -> None:
+def test_unknown_names_are_refused(names: str) -> None:
     environ = {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": names}
 
     with pytest.raises(CannotServe, match="expected sockets named server and query, found 1 named"):
@@ -29,7 +29,7 @@ def test_names_that_nobody_knows_are_refused(names: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["path", "abstract"])
-def test_a_manager_is_told(address: str) -> None:
+def test_a_manager_is_notified(address: str) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="tt-") as directory,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear,

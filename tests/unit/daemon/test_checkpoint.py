@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "daemon.checkpoint"
 
 
-def test_what_was_kept_comes_back(path: Path) -> None:
+def test_what_was_stored_comes_back(path: Path) -> None:
     said: list[str] = []
     a_checkpoint(path, Memory(b"\0balances\n"), said).write()
     memory = Memory()

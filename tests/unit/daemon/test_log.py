@@ -94,7 +94,7 @@ def test_many_requests_for_dumps_give_one_a_second(stage: Stage) -> None:
         assert heard.count(what) <= 1 + time.monotonic() - began
 
 
-def test_a_blocked_reader_holds_nobody_and_learns_what_it_missed(stage: Stage) -> None:
+def test_a_blocked_reader_delays_no_thread_and_learns_what_it_missed(stage: Stage) -> None:
     stage.log.start("ready")
     stage.lines.add(b"x" * 200_000 + b"\n")
     wait_until(lambda: not stage.lines.text)
@@ -115,7 +115,7 @@ def missed(heard: bytes) -> int:
     return sum(map(int, re.findall(rb"ttmem: (\d+) log lines dropped", heard)))
 
 
-def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> None:
+def test_a_reader_that_left_is_reported_once_and_then_forgotten(stage: Stage) -> None:
     stage.log.start("ready")
     stage.hear(b"ready\n")
     other = os.open(os.devnull, os.O_RDONLY)
@@ -131,7 +131,7 @@ def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> 
     assert stage.warnings == ["the log has no reader any more (Broken pipe); serving on without it"]
 
 
-def test_a_log_that_cannot_be_written_is_told_on_once(stage: Stage) -> None:
+def test_a_log_that_cannot_be_written_is_reported_once(stage: Stage) -> None:
     pipe = os.dup(stage.writer)
     with open("/dev/full", "wb") as full:
         os.dup2(full.fileno(), stage.writer)

@@ -5,7 +5,7 @@ from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.daemon.statistics import Statistics, statistics_text
 
 
-def test_a_device_is_told_with_circular_buffers_and_kernels_by_type() -> None:
+def test_a_device_is_shown_with_circular_buffers_and_kernels_by_type() -> None:
     text = statistics_text(a_server_snapshot())
 
     assert (
@@ -26,7 +26,7 @@ def test_a_device_is_told_with_circular_buffers_and_kernels_by_type() -> None:
     assert text.endswith("\n\n")
 
 
-def test_the_active_allocations_of_nobody_are_none() -> None:
+def test_the_active_allocations_of_no_process_are_none() -> None:
     assert statistics_text(a_snapshot()) == "\nCurrent Statistics:\n  Active allocations: 0\n\n"
 
 

@@ -202,7 +202,7 @@ def test_an_answer_is_one_line_and_for_people_several() -> None:
     assert decoded(pretty, Snapshot) == decoded(told, Snapshot)
 
 
-def test_fields_that_nobody_here_knows_are_passed_over() -> None:
+def test_unknown_fields_are_skipped() -> None:
     told = sent(a_busy_snapshot())
     newer = {**told, "weather": {"outside": "rain"}, "processes": [{**row, "mood": 3} for row in told["processes"]]}
 

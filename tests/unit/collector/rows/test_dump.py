@@ -78,7 +78,7 @@ def test_an_allocation_on_a_mesh_stands_under_every_chip() -> None:
     assert group_of(dump, 1, "dram").allocations == group_of(dump, 0, "dram").allocations[:6]
 
 
-def test_an_allocation_tells_owner_place_and_holders() -> None:
+def test_an_allocation_shows_owner_place_and_holders() -> None:
     largest = group_of(a_dump(), 0, "dram").allocations[0]
     shared = group_of(a_dump(), 0, "l1").allocations[0]
 
@@ -236,7 +236,7 @@ def test_sums_beyond_the_largest_few_are_folded_and_nothing_is_missing() -> None
     assert (len(group.sums), group.more_sum_count, group.more_count, group.more_bytes) == (1, 2, 5, 21 * MIB)
 
 
-def test_sums_by_phase_tell_open_phases_apart_and_what_was_before() -> None:
+def test_sums_by_phase_show_open_phases_apart_and_what_was_before() -> None:
     second = 1_000_000_000
     phases = [(1, "serve", NOON_NS - 6 * second, 1), (1, "decode", NOON_NS - 3 * second, 1)]
     by_phase = {one.name: one.count for one in summed("phase", open_phases=phases).sums}
@@ -253,7 +253,7 @@ def test_sums_read_back_say_the_same(by: By) -> None:
     assert decoded(encoded(dump), Dump) == dump
 
 
-def test_incidents_and_unknown_lines_of_processes_are_told_and_read_back() -> None:
+def test_incidents_and_unknown_lines_of_processes_are_shown_and_read_back() -> None:
     snapshot = a_snapshot(
         devices=[a_device()],
         processes=[

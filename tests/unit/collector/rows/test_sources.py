@@ -30,13 +30,13 @@ def test_a_device_of_the_server_protocol_has_its_number_and_nothing_else() -> No
     )
 
 
-def test_a_chip_and_an_unknown_target_are_no_seeds() -> None:
+def test_a_chip_and_an_unknown_target_are_no_server_chips() -> None:
     usages = a_server_snapshot().devices
 
     assert [usage.device.is_server_chip for usage in usages] == [False, True, True]
 
 
-def test_an_index_chooses_the_chip_and_the_seed_of_that_number() -> None:
+def test_an_index_chooses_the_chip_and_the_server_chip_of_that_number() -> None:
     snapshot = a_snapshot(devices=[a_device(0, index=0), a_server_device(1, index=0), a_server_device(2, index=1)])
 
     def chosen(word: str) -> list[str]:
@@ -47,7 +47,7 @@ def test_an_index_chooses_the_chip_and_the_seed_of_that_number() -> None:
     assert chosen("1") == ["server:1"]
 
 
-def test_how_a_process_reports_is_told() -> None:
+def test_how_a_process_reports_is_shown() -> None:
     by_journal, by_socket, _ = a_server_snapshot().processes
 
     assert (by_journal.source, by_journal.claimed_pid) == ("journal", None)

@@ -73,7 +73,7 @@ def test_one_doubtful_chip_makes_the_sum_doubtful() -> None:
     assert (dram.origin, dram.reason, row.reason) == ("counter", "outrun", "outrun")
 
 
-def test_circular_buffers_are_told_by_what_they_take_not_by_their_sum() -> None:
+def test_circular_buffers_are_shown_by_what_they_take_not_by_their_sum() -> None:
     held = {"process_pools": [pool_row(0, CB, 500), pool_row(1, CB, 500)]}
     known = [(1, 0, 100, 50, 10, 5, False, False), (1, 1, 100, 50, 10, 5, False, False)]
 

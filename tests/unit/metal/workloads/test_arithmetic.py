@@ -135,7 +135,7 @@ def test_a_sender_among_receivers_is_code_of_one_core() -> None:
     assert payload_bytes(matmul, page_bytes=2048) == (2 + 1) * 2048
 
 
-def test_an_operation_of_one_core_has_nobody_who_follows() -> None:
+def test_an_operation_of_one_core_has_no_follower() -> None:
     alone = Operation("matmul", (), 1, lead="in0_sender", follow="in0_receiver")
 
     assert code_bytes(alone, alignment=16) == 2992

@@ -143,7 +143,7 @@ def test_the_clash_names_where_buffers_and_circular_buffers_meet() -> None:
     assert f"L1 buffer allocated at {lowest} and static circular buffer region ends at {region_end}" in player.refusal
 
 
-def test_a_leak_ends_in_a_clash_when_nobody_stops_it() -> None:
+def test_a_leak_ends_in_a_clash_when_it_is_not_stopped() -> None:
     with WORKLOADS["leaky"].open() as mesh:
         core_count, player = mesh.chips[0].l1_bank_count, Player(mesh)
         tenant = mesh.create_buffer(BufferSpec(600_000 * core_count, 600_000, BufferType.L1))  # it would take long else

@@ -31,7 +31,7 @@ def test_a_real_region_is_recognised_by_its_bytes(path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
-def test_a_region_is_told_whoever_lives(tmp_path: Path, version: int) -> None:
+def test_a_region_is_shown_whichever_processes_live(tmp_path: Path, version: int) -> None:
     slot = Slot(2**22 + 5, (7, 0, 0, 0, 9), NOON_NS, b"gone")
     path = put(tmp_path, 5, a_region(slot, version=version, references=2, device_id=3))
     given = inspected(str(path), most=MOST)
@@ -44,7 +44,7 @@ def test_a_region_is_told_whoever_lives(tmp_path: Path, version: int) -> None:
     assert ("0.81.1" in given["layout"]) == (version == 3)
 
 
-def test_a_checkpoint_is_told_whoever_lives(tmp_path: Path) -> None:
+def test_a_checkpoint_is_shown_whichever_processes_live(tmp_path: Path) -> None:
     path = tmp_path / "daemon.checkpoint"
     with an_engine() as engine, engine.line() as line:
         line.say(alloc(0x1000, 4096, device=2), cb_alloc(0x2000, 512, device=3))
@@ -72,7 +72,7 @@ def test_a_damaged_checkpoint_is_refused_with_the_reason(tmp_path: Path) -> None
     ("data", "found"),
     [(b"", "found 0 bytes and nothing in them"), (b"hello, you", "found 10 bytes that begin with 68 65 6c 6c 6f")],
 )
-def test_a_file_of_somebody_else_is_refused_with_all_one_needs(tmp_path: Path, data: bytes, found: str) -> None:
+def test_a_file_of_another_user_is_refused_with_all_one_needs(tmp_path: Path, data: bytes, found: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
 
@@ -107,7 +107,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     body=st.binary(max_size=200),
     size_bytes=st.sampled_from([0, 100, 8536, 8576, 9000]),
 )
-def test_any_bytes_are_told_or_refused(tmp_path: Path, head: bytes, body: bytes, size_bytes: int) -> None:
+def test_any_bytes_are_shown_or_refused(tmp_path: Path, head: bytes, body: bytes, size_bytes: int) -> None:
     path = tmp_path / "file"
     path.write_bytes((head + body).ljust(size_bytes, b"\0"))
     try:

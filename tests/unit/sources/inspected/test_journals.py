@@ -133,11 +133,11 @@ def test_a_buffer_by_core_is_shown_by_its_parts_and_counts_once(tmp_path: Path) 
         (b"reader\x00" + b",".join([b"1"] * 17), []),
     ],
 )
-def test_sizes_behind_a_name_are_told_if_they_are_sizes(text: bytes, sizes: list[int]) -> None:
+def test_sizes_behind_a_name_are_shown_if_they_are_sizes(text: bytes, sizes: list[int]) -> None:
     assert sizes_of(text) == sizes
 
 
-def test_phases_findings_and_the_newest_events_are_told(document: dict[str, Any]) -> None:
+def test_phases_findings_and_the_newest_events_are_shown(document: dict[str, Any]) -> None:
     [phase] = document["phases"]
     events = [one["event"] for one in document["recent"]]
 
@@ -172,7 +172,7 @@ def test_a_journal_that_was_cut_is_refused_with_the_reason(journal: Path, tmp_pa
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_a_journal_with_any_bytes_changed_is_told_or_refused(
+def test_a_journal_with_any_bytes_changed_is_shown_or_refused(
     journal: Path, document: dict[str, Any], data: st.DataObject
 ) -> None:
     """Where something is: the head, targets, live entries, records, phases, names."""
@@ -201,7 +201,7 @@ def _told(path: Path) -> str:
         return str(refused)
 
 
-def test_a_journal_that_is_still_written_is_told_as_it_stands(tmp_path: Path) -> None:
+def test_a_journal_that_is_still_written_is_shown_as_it_stands(tmp_path: Path) -> None:
     with a_program(tmp_path, "chip = ttmem.open_device(5)", "meet()", "ttmem.disable()", "meet()") as program:
         program.arrive()
         [path] = tmp_path.glob("*.journal")
