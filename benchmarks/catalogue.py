@@ -27,7 +27,7 @@ MODULES = (
     "ledger_speed",
     "ledger_memory",
     "metal",
-    "seed_socket",
+    "server_socket",
     "ending",
     "hook",
     "hook_rare",

@@ -9,14 +9,14 @@ _MESSAGE = struct.Struct("<B3xiQB3xiQQ6Q56x")
 _QUERY = 3
 
 
-class SeedQuery:
+class ServerQuery:
     """One connection; every question is one 144-byte message each way."""
 
     def __init__(self, socket_path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(str(socket_path))
 
-    def __enter__(self) -> "SeedQuery":
+    def __enter__(self) -> "ServerQuery":
         return self
 
     def __exit__(

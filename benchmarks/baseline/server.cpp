@@ -1,4 +1,4 @@
-// The server of the old design, as a program: `seed_server SOCKET_PATH [LOG_PATH]`.
+// The server of the old design, as a program: `older_server SOCKET_PATH [LOG_PATH]`.
 //
 // A thread per connection, one recv() per message, one locked unordered_map for everybody, a log line per
 // message written while the lock is held, and a thread that asks kill(pid, 0) every 3 seconds. It is a little
@@ -164,7 +164,7 @@ int listen_on(const char* path) {
 
 int main(int argument_count, char** arguments) {
     if (argument_count < 2) {
-        std::fprintf(stderr, "usage: seed_server SOCKET_PATH [LOG_PATH]\n");
+        std::fprintf(stderr, "usage: older_server SOCKET_PATH [LOG_PATH]\n");
         return 2;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -172,7 +172,7 @@ int main(int argument_count, char** arguments) {
         open(argument_count > 2 ? arguments[2] : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     const int listener = listen_on(arguments[1]);
     if (log < 0 || listener < 0) {
-        std::perror("seed_server");
+        std::perror("older_server");
         return 1;
     }
     static Registry registry(log);

@@ -1,4 +1,4 @@
-// A reporting process that another program directs: `puppet LIVE_COUNT id|handle|seed CHIP_COUNT [SOCKET_PATH]`.
+// A reporting process that another program directs: `puppet LIVE_COUNT id|handle|socket CHIP_COUNT [SOCKET_PATH]`.
 //
 // Says "ready JOURNAL_PATH", then obeys one command per line of standard input and answers each with one line:
 //
@@ -6,7 +6,7 @@
 //   pace RATE SECONDS MARKS_PATH     RATE events a second; every 5 ms one byte more of TRACE memory, and the
 //                                    time of that in the marks file                  -> number of marks
 //
-// and ends with the input. With `seed` it reports to the old design's server instead.
+// and ends with the input. With `socket` it reports to the old design's server instead.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -152,7 +152,7 @@ int obey_with_ttmem(const std::string& way, uint32_t live_count, uint32_t chip_c
     return obey(ByHandle{target}, means, live_count, journal_path);
 }
 
-int obey_with_seed(const std::string& socket_path, uint32_t live_count) {
+int obey_with_socket(const std::string& socket_path, uint32_t live_count) {
     baseline::Client client(socket_path);
     const auto mark = [&client](uint64_t number) {
         client.report_alloc(0, (uint64_t{1} << 40) + number, 1, TTMEM_BUFFER_TRACE);
@@ -164,7 +164,7 @@ int obey_with_seed(const std::string& socket_path, uint32_t live_count) {
 
 int main(int argument_count, char** arguments) {
     if (argument_count < 4) {
-        std::cerr << "usage: puppet LIVE_COUNT id|handle|seed CHIP_COUNT [SOCKET_PATH]\n";
+        std::cerr << "usage: puppet LIVE_COUNT id|handle|socket CHIP_COUNT [SOCKET_PATH]\n";
         return 2;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -172,7 +172,7 @@ int main(int argument_count, char** arguments) {
     const auto live_count = static_cast<uint32_t>(std::strtoul(arguments[1], nullptr, 10));
     const auto chip_count = static_cast<uint32_t>(std::strtoul(arguments[3], nullptr, 10));
     try {
-        if (way == "seed") return obey_with_seed(argument_count > 4 ? arguments[4] : "", live_count);
+        if (way == "socket") return obey_with_socket(argument_count > 4 ? arguments[4] : "", live_count);
         return obey_with_ttmem(way, live_count, chip_count);
     } catch (const std::exception& error) {
         std::cerr << "puppet: " << error.what() << "\n";

@@ -123,7 +123,7 @@ PrivateDirectory::~PrivateDirectory() {
 }
 
 BaselineServer::BaselineServer() {
-    const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "seed_server";
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "older_server";
     const std::string path = socket_path();
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("pipe failed");

@@ -31,7 +31,7 @@ public:
     ~BaselineServer();
     BaselineServer(const BaselineServer&) = delete;
     BaselineServer& operator=(const BaselineServer&) = delete;
-    std::string socket_path() const { return directory_.path() + "/seed.sock"; }
+    std::string socket_path() const { return directory_.path() + "/server.sock"; }
 
 private:
     PrivateDirectory directory_;

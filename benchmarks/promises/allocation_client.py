@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.figures.rows import Row, row
 from benchmarks.promises.report_python import LIVE, PAIRS, SIZE_BYTES, Loop, cpu_ns, empty, net_ns, old_and_new, sent
-from benchmarks.stage.actors import ActorFailed, seed_server
+from benchmarks.stage.actors import ActorFailed, older_server
 from benchmarks.stage.build import ROOT
 from benchmarks.stage.setting import Setting
 from ttmem.client.connection import BACKLOG_MESSAGES
@@ -29,7 +29,7 @@ _SENT_PAIRS = PAIRS // 20
 
 
 def measure(setting: Setting) -> Iterator[Row]:
-    with setting.fresh_directory() as own, seed_server(own) as (_, socket_path):
+    with setting.fresh_directory() as own, older_server(own) as (_, socket_path):
         absent = own.directory / "nobody.sock"
         sent_ns = _figures(own, "sent", socket_path)["sent"]
         for name, target in _TARGETS.items():

@@ -11,9 +11,9 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks.baseline.query import SeedQuery
+from benchmarks.baseline.query import ServerQuery
 from benchmarks.figures.rows import Row, row
-from benchmarks.stage.actors import Actor, puppet, seed_puppet, seed_server
+from benchmarks.stage.actors import Actor, older_puppet, older_server, puppet
 from benchmarks.stage.collecting import following
 from benchmarks.stage.setting import Setting
 from ttmem._native import Ledger, testing
@@ -48,9 +48,9 @@ def _old_death_ms(setting: Setting, after_seconds: float) -> float:
     """Killed a while after the server began to look every 3 seconds."""
     with (
         setting.fresh_directory() as own,
-        seed_server(own) as (_, socket_path),
-        seed_puppet(own, 1_000, socket_path) as writer,
-        SeedQuery(socket_path) as query,
+        older_server(own) as (_, socket_path),
+        older_puppet(own, 1_000, socket_path) as writer,
+        ServerQuery(socket_path) as query,
     ):
         time.sleep(after_seconds)
         return _time_to_forget_ms(writer, lambda: query.dram_bytes() == 0, is_reaped=True)

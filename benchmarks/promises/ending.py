@@ -8,9 +8,9 @@ reads; a journal is on disk already.
 import time
 from collections.abc import Iterator
 
-from benchmarks.baseline.query import SeedQuery
+from benchmarks.baseline.query import ServerQuery
 from benchmarks.figures.rows import Row, row
-from benchmarks.stage.actors import daemon, puppet, seed_sender
+from benchmarks.stage.actors import daemon, message_sender, puppet
 from benchmarks.stage.setting import Setting, median_of
 
 LIVE_COUNT = 1_000_000
@@ -33,14 +33,14 @@ def _socket_seconds(setting: Setting, *options: str) -> float:
     with (
         setting.fresh_directory() as own,
         daemon(own, *options) as (server, path),
-        seed_sender(own, path, LIVE_COUNT, per_send=256),
+        message_sender(own, path, LIVE_COUNT, per_send=256),
     ):
         return server.terminate()
 
 
 def _journal_seconds(setting: Setting) -> float:
     with setting.fresh_directory() as own, puppet(own, LIVE_COUNT, TTMEM_TABLE=TABLE), daemon(own) as (server, path):
-        with SeedQuery(path) as query:
+        with ServerQuery(path) as query:
             deadline = time.monotonic() + DEADLINE_SECONDS
             while query.dram_bytes() == 0:  # a look knows all of a journal, or nothing
                 if time.monotonic() > deadline:

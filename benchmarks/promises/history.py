@@ -1,4 +1,4 @@
-"""Promise: sampling the course of 4 chips takes at most 0.3 % of a core, and so it does with 32.
+"""Promise: sampling the history of 4 chips takes at most 0.3 % of a core, and so it does with 32.
 
 Chips are those of a Galaxy on the runtime model, all of them or the first four. One sample is taken per second, so a
 percentage of a core is a hundredth of a second per sample. CPU time of the sampling thread; the row without a target is
@@ -32,14 +32,14 @@ def measure(setting: Setting) -> Iterator[Row]:
     ):
         collector.wait_settled()
         for chips in (4, 32):
-            course = _course(collector, chips)
-            spent = statistics.median(_cpu_seconds(course.take_due, SAMPLES) for _ in range(repeats))
+            recorder = _recorder(collector, chips)
+            spent = statistics.median(_cpu_seconds(recorder.take_due, SAMPLES) for _ in range(repeats))
             yield row(f"{chips} chips, a sample per second", 100 * spent, "% of a core", target="<= 0.3")
-        spent = statistics.median(_cpu_seconds(lambda: course.history(HOUR_SECONDS), 1) for _ in range(repeats))
+        spent = statistics.median(_cpu_seconds(lambda: recorder.history(HOUR_SECONDS), 1) for _ in range(repeats))
         yield row("32 chips, the history of an hour", 1e3 * spent, "ms CPU")
 
 
-def _course(collector: Collector, chips: int) -> HistoryRecorder:
+def _recorder(collector: Collector, chips: int) -> HistoryRecorder:
     """One whose clock has moved on by a second whenever it looks."""
     seconds = itertools.count(1_700_000_000)
 

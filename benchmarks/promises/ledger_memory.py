@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.figures.rows import Row, row
-from benchmarks.stage.actors import collector, puppet, seed_puppet, seed_server
+from benchmarks.stage.actors import collector, older_puppet, older_server, puppet
 from benchmarks.stage.setting import Setting
 
 LIVE = 1_000_000
@@ -40,7 +40,7 @@ def _collector_bytes(setting: Setting, live_count: int) -> int:
 def _server_bytes(setting: Setting, live_count: int) -> int:
     with (
         setting.fresh_directory() as own,
-        seed_server(own) as (server, socket_path),
-        seed_puppet(own, live_count, socket_path),
+        older_server(own) as (server, socket_path),
+        older_puppet(own, live_count, socket_path),
     ):
         return server.resident_bytes()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 from benchmarks.figures.rows import Row, row
-from benchmarks.stage.actors import Actor, puppet, seed_puppet, seed_server
+from benchmarks.stage.actors import Actor, older_puppet, older_server, puppet
 from benchmarks.stage.collecting import attach
 from benchmarks.stage.setting import Setting
 from ttmem._native import Ledger
@@ -58,8 +58,8 @@ def _timed_drain(ledger: Ledger) -> float:
 def _messages_per_second(setting: Setting, live_count: int) -> float:
     with (
         setting.fresh_directory() as own,
-        seed_server(own) as (server, socket_path),
-        seed_puppet(own, live_count, socket_path) as writer,
+        older_server(own) as (server, socket_path),
+        older_puppet(own, live_count, socket_path) as writer,
     ):
         return statistics.median(_sent_rate(server, writer) for _ in range(setting.repeats(9)))
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from benchmarks.figures.rows import Row, row
-from benchmarks.stage.actors import ActorFailed, seed_server
+from benchmarks.stage.actors import ActorFailed, older_server
 from benchmarks.stage.build import ROOT
 from benchmarks.stage.setting import Setting
 
@@ -31,7 +31,7 @@ Loop = Callable[[int, int], None]
 
 
 def measure(setting: Setting) -> Iterator[Row]:
-    with setting.fresh_directory() as own, seed_server(own) as (_, socket_path):
+    with setting.fresh_directory() as own, older_server(own) as (_, socket_path):
         command = [sys.executable, "-m", __name__, str(socket_path), str(setting.repeats(11))]
         done = subprocess.run(command, env=own.environment(), cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.baseline.query import SeedQuery
+from benchmarks.baseline.query import ServerQuery
 from benchmarks.figures.rows import Row, row
-from benchmarks.stage.actors import Actor, collector, puppet, seed_puppet, seed_server
+from benchmarks.stage.actors import Actor, collector, older_puppet, older_server, puppet
 from benchmarks.stage.collecting import following
 from benchmarks.stage.setting import Setting, quantile
 from ttmem._native import Ledger, testing
@@ -51,9 +51,9 @@ def _trace_bytes(ledger: Ledger) -> int:
 def _old_latencies_ms(setting: Setting, seconds: float) -> list[float]:
     with (
         setting.fresh_directory() as own,
-        seed_server(own) as (_, socket_path),
-        seed_puppet(own, LIVE, socket_path) as writer,
-        SeedQuery(socket_path) as query,
+        older_server(own) as (_, socket_path),
+        older_puppet(own, LIVE, socket_path) as writer,
+        ServerQuery(socket_path) as query,
     ):
         return _watched_ms(writer, own.directory / "marks", seconds, query.trace_bytes)
 
@@ -86,8 +86,8 @@ def _cpu_percent(setting: Setting, seconds: float) -> tuple[float, float]:
 def _old_cpu_percent(setting: Setting, seconds: float) -> tuple[float, float]:
     with (
         setting.fresh_directory() as own,
-        seed_server(own) as (server, socket_path),
-        seed_puppet(own, LIVE, socket_path) as writer,
+        older_server(own) as (server, socket_path),
+        older_puppet(own, LIVE, socket_path) as writer,
     ):
         return _shares(server, writer, own.directory / "marks", seconds)
 

@@ -130,18 +130,18 @@ def multitude(setting: Setting, process_count: int) -> Iterator[Actor]:
 
 
 @contextmanager
-def seed_server(setting: Setting) -> Iterator[tuple[Actor, Path]]:
+def older_server(setting: Setting) -> Iterator[tuple[Actor, Path]]:
     """The old design's server and its socket."""
-    path = setting.directory / "seed.sock"
-    with _acting(Actor([str(setting.programs / "seed_server"), str(path)], setting.environment())) as actor:
+    path = setting.directory / "server.sock"
+    with _acting(Actor([str(setting.programs / "older_server"), str(path)], setting.environment())) as actor:
         actor.hear()
         yield actor, path
 
 
 @contextmanager
-def seed_puppet(setting: Setting, live_count: int, socket_path: Path) -> Iterator[Actor]:
+def older_puppet(setting: Setting, live_count: int, socket_path: Path) -> Iterator[Actor]:
     """A process that reports the same things to the old design's server."""
-    command = [str(setting.programs / "puppet"), str(live_count), "seed", "1", str(socket_path)]
+    command = [str(setting.programs / "puppet"), str(live_count), "socket", "1", str(socket_path)]
     with _acting(Actor(command, setting.environment(TTMEM="0"))) as actor:
         actor.hear()
         yield actor
@@ -150,7 +150,7 @@ def seed_puppet(setting: Setting, live_count: int, socket_path: Path) -> Iterato
 @contextmanager
 def daemon(setting: Setting, *options: str, **settings: str) -> Iterator[tuple[Actor, Path]]:
     """`ttmem serve` and its allocation socket."""
-    path = setting.directory / "daemon-seed.sock"
+    path = setting.directory / "daemon-server.sock"
     command = [sys.executable, "-m", "ttmem", "serve", "--socket", str(path), *options]
     with _acting(Actor(command, setting.environment(TTMEM="0", **settings))) as actor:
         actor.hear()
@@ -158,12 +158,12 @@ def daemon(setting: Setting, *options: str, **settings: str) -> Iterator[tuple[A
 
 
 @contextmanager
-def seed_sender(
+def message_sender(
     setting: Setting, socket_path: Path, live_count: int, *, per_send: int, message_bytes: int = 144
 ) -> Iterator[Actor]:
     """A process that sends the old protocol's messages, so many per send."""
     numbers = (live_count, per_send, message_bytes)
-    command = [str(setting.programs / "seed_sender"), str(socket_path), *map(str, numbers)]
+    command = [str(setting.programs / "message_sender"), str(socket_path), *map(str, numbers)]
     with _acting(Actor(command, setting.environment(TTMEM="0"))) as actor:
         actor.hear()
         yield actor

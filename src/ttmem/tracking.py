@@ -143,7 +143,7 @@ class KernelFacts(NamedTuple):
     source_path: str = ""
     core_type: CoreType = CoreType.UNKNOWN
     owner: KernelType | None = None  # what kind of program it belongs to, if the runtime knows
-    exact_bytes: int | None = None  # over all cores; None: the seeds' rule stands in
+    exact_bytes: int | None = None  # over all cores; None: the allocation server's rule stands in
     seed_rule_bytes: int | None = None  # None: size x cores
     payload_bytes: int = 0  # in DRAM, padded to pages
     image: int = 0  # equal for equal binaries

@@ -75,7 +75,7 @@ def test_a_test_that_failed_is_named_at_the_end_with_its_first_words(project: Pa
 
 
 @pytest.mark.parametrize("script", ["run", ".ci/run"])
-def test_whoever_asks_pytest_for_what_was_skipped_also_asks_for_what_failed(script: str) -> None:
+def test_asking_pytest_for_what_was_skipped_also_asks_for_what_failed(script: str) -> None:
     """Its `-r` names what is told at the end, instead of failures and errors."""
     asked = re.findall(r"test -m \w+ .*-r(\w+)", (ROOT / script).read_text())
 
@@ -96,7 +96,7 @@ def test_a_step_that_hangs_is_shown_and_stopped_and_the_next_one_runs(project: P
     assert "said by test" in ended.stdout
 
 
-def test_somebody_who_was_left_behind_keeps_nobody_waiting(project: Path) -> None:
+def test_a_process_that_was_left_behind_delays_no_other(project: Path) -> None:
     steps(project, f"setsid sleep 1235 & echo $! >>{project}/pids; disown; echo done")
 
     ended = ci(project, "lint", "test", step_seconds=1)
@@ -121,7 +121,7 @@ waiting_for_ever()'""",
     assert "in waiting_for_ever" in ended.stdout
 
 
-def test_a_step_that_begins_again_and_again_is_stopped_as_a_whole(project: Path) -> None:
+def test_a_step_that_begins_repeatedly_is_stopped_as_a_whole(project: Path) -> None:
     seconds = 10_000_000 + os.getpid()  # by which its processes can be told
     steps(project, f"trap 'sleep {seconds} & exit 1' ABRT; sleep {seconds}; sleep {seconds}")
     script = project / ".ci" / "run"

@@ -32,16 +32,16 @@ def enum_in(text: str, name: str) -> dict[str, int]:
     return {member: int(value) for member, value in re.findall(r"(\w+) = (\d+)", body[1])}
 
 
-SEED_MESSAGES = {f"Message{size}": LAYOUTS[size] for size in SIZES}
+SERVER_MESSAGES = {f"Message{size}": LAYOUTS[size] for size in SIZES}
 
 
 def test_both_languages_know_the_same_structs() -> None:
-    assert set(_native.layout()) == {*STRUCTS, *SEED_MESSAGES}
+    assert set(_native.layout()) == {*STRUCTS, *SERVER_MESSAGES}
 
 
-@pytest.mark.parametrize("name", SEED_MESSAGES)
+@pytest.mark.parametrize("name", SERVER_MESSAGES)
 def test_both_languages_lay_the_older_message_out_alike(name: str) -> None:
-    layout = SEED_MESSAGES[name]
+    layout = SERVER_MESSAGES[name]
     fields = {field: (place.offset_bytes, place.size_bytes) for field, place in layout.fields.items()}
 
     assert _native.layout()[name] == (layout.size_bytes, fields)
@@ -55,7 +55,7 @@ def test_both_languages_lay_a_struct_out_alike(name: str) -> None:
 def test_every_struct_of_the_journal_and_the_checkpoint_is_compared() -> None:
     drawn = set(re.findall(r"^struct (\w+) {", LAYOUT + CHECKPOINT, flags=re.MULTILINE))
 
-    assert drawn - NOT_SHARED - PACKED == set(_native.layout()) - set(SEED_MESSAGES)
+    assert drawn - NOT_SHARED - PACKED == set(_native.layout()) - set(SERVER_MESSAGES)
 
 
 @pytest.mark.parametrize("name", STRUCTS)

@@ -45,7 +45,7 @@ def test_exit_codes_are_those_that_help_names() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="NO groff HERE: the manual was not tried (Debian: groff)")
-def test_man_has_nothing_to_complain_of() -> None:
+def test_man_reports_no_error() -> None:
     result = subprocess.run(
         ["groff", "-man", "-Tutf8", "-ww", str(PAGE)], capture_output=True, text=True, check=True, errors="replace"
     )

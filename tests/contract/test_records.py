@@ -21,7 +21,7 @@ def by_hand(text: str) -> list[str]:
     return [match[0] for pattern in (TAKEN_APART, PUT_TOGETHER) for match in pattern.finditer(code)]
 
 
-def test_nobody_but_the_codec_shifts_words_of_the_journal() -> None:
+def test_only_the_codec_shifts_words_of_the_journal() -> None:
     folders = (NATIVE / "src", NATIVE / "python", NATIVE / "tests" / "fuzz", NATIVE / "hook" / "launches")
     paths = [path for folder in folders for path in folder.rglob("*.?pp") if path.parent.name != "journal"]
     found = {str(path.relative_to(NATIVE)): by_hand(path.read_text(encoding="utf-8")) for path in paths}

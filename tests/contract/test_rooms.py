@@ -144,7 +144,7 @@ def test_a_module_that_breaks_the_map_is_caught(module: str, source: str, fault:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("ttmem.collector.rows.looks", "from ttmem.devices import Pool\nfrom . import names"),
+        ("ttmem.collector.rows.snapshots", "from ttmem.devices import Pool\nfrom . import names"),
         ("ttmem.client.reports", "from ttmem import _native"),
         (
             "ttmem.cli.ps",

@@ -111,7 +111,7 @@ def test_every_rule_sets_the_figure_of_the_allocation_server_beside_ours(rule: s
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_figure_is_held_by_a_test_of_its_rule_or_reckoned_here(rule: str) -> None:
+def test_every_figure_is_held_by_a_test_of_its_rule_or_computed_here(rule: str) -> None:
     named = set(re.findall(r"`(tests/[\w/]+\.py)::", RULES[rule]))
     tests = "".join((ROOT / path).read_text(encoding="utf-8") for path in named).replace("_", "")
     figures = {int(text.replace(",", "")) for row in rows_of(rule) for text in FIGURE.findall(" ".join(row))}

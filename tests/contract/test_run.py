@@ -43,7 +43,7 @@ def compile_anything(machine: Path) -> None:
     pretend(machine, "c++", 'while [ $# -gt 1 ]; do [ "$1" != -o ] || : >"$2"; shift; done; cat >/dev/null')
 
 
-def test_a_machine_without_compiler_is_told_to_get_one(bare_machine: Path) -> None:
+def test_a_machine_without_compiler_is_advised_to_get_one(bare_machine: Path) -> None:
     ended = run(bare_machine, "demo")
 
     assert ended.returncode == 1
@@ -59,7 +59,7 @@ def test_a_compiler_that_does_not_know_cpp20_is_not_taken(bare_machine: Path) ->
     assert re.fullmatch(r"ttmem: CXX=old does not compile C\+\+20; .*\n", ended.stderr)
 
 
-def test_a_machine_without_python_is_told_to_get_it(bare_machine: Path) -> None:
+def test_a_machine_without_python_is_advised_to_get_it(bare_machine: Path) -> None:
     compile_anything(bare_machine)
 
     ended = run(bare_machine, "demo")
@@ -78,7 +78,7 @@ def test_a_python_that_is_too_old_is_not_taken(bare_machine: Path) -> None:
     assert re.fullmatch(r"ttmem: PYTHON=python3 does not start a Python 3.10 or newer\n", ended.stderr)
 
 
-def test_a_python_without_header_files_is_told_to_get_them(bare_machine: Path) -> None:
+def test_a_python_without_header_files_is_advised_to_get_them(bare_machine: Path) -> None:
     compile_anything(bare_machine)
     pretend(bare_machine, "python3", 'case $2 in *Python.h*) exit 1 ;; *executable*) echo "$0" ;; esac')
 

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.support.machine.driver_chips import some_driver_chips
-from tests.support.simulated.figures import a_busy_snapshot, a_seed_snapshot, a_snapshot
-from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.figures import a_busy_snapshot, a_server_snapshot, a_snapshot
+from tests.support.simulated.random_rows import snapshots
 from tests.support.simulated.read_figures import a_read_snapshot
 from tools.json_pages import schema_text
 from ttmem.cli.demonstration.process import demo_process
@@ -52,8 +52,8 @@ def test_the_schema_says_what_the_structs_say() -> None:
 
 @pytest.mark.parametrize(
     "snapshot",
-    [a_busy_snapshot(), a_seed_snapshot(), a_read_snapshot(), a_snapshot()],
-    ids=["busy", "seeds", "read", "empty"],
+    [a_busy_snapshot(), a_server_snapshot(), a_read_snapshot(), a_snapshot()],
+    ids=["busy", "server-chips", "read", "empty"],
 )
 def test_documents_are_as_the_schema_says(snapshot: Snapshot, validator: Any) -> None:
     assert faults(validator, document(snapshot, some_driver_chips())) == []

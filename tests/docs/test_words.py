@@ -1,14 +1,31 @@
-"""Pages are written in plain words, and name the allocation server protocol by its name."""
+"""Pages, help, messages and docstrings are in plain words, and name the allocation server protocol by its name."""
 
+import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.support.docs.pages import pages, text_of
 
 REFUSED = re.compile(r"\b(seeds'?|made-up|whoever|anew|so much|so many|somebody|nobody|everybody|told|tells)\b", re.I)
+REFUSED_IN_CODE = re.compile(
+    REFUSED.pattern
+    + r"|\b(tell|telling|kept|anybody|again and again|complain\w*|strange\w*|passed over|looked into)\b",
+    re.I,
+)
 MADE_ELSEWHERE = {"docs/reference/json.md"}  # described field by field together with its structs
 GENERATED = re.compile(r"<!-- keys -->.*?<!-- end of keys -->", flags=re.DOTALL)
+
+SOURCE = Path(__file__).parents[2] / "src" / "ttmem"
+FOLDERS = (
+    "analysis cli client collector daemon doctor events figures metal snapshot sources wire".split()  # noqa: SIM905
+)
+NOT_YET = ("client/memory/", "daemon/metrics/", "snapshot/usage.py")
+ALLOWED = {
+    "kept up to date": "an idiom that every reader knows",
+}
 
 
 def visible_prose(page: str) -> str:
@@ -22,6 +39,41 @@ def visible_prose(page: str) -> str:
 )
 def test_a_page_is_written_in_plain_words(page: str) -> None:
     assert REFUSED.findall(visible_prose(page)) == []
+
+
+def texts_of(module: Path) -> Iterator[tuple[int, str]]:
+    """Every text of more than one word, with its line: help, messages and docstrings; not keys, names and flags."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield node.lineno, node.value
+
+
+def refused_words(text: str) -> list[str]:
+    for allowed in ALLOWED:
+        text = text.replace(allowed, "")
+    return [found[0] for found in REFUSED_IN_CODE.finditer(text)]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_help_messages_and_docstrings_are_written_in_plain_words(folder: str) -> None:
+    modules = [
+        path for path in (SOURCE / folder).rglob("*.py") if not path.relative_to(SOURCE).as_posix().startswith(NOT_YET)
+    ]
+
+    assert modules
+    found = {
+        f"{module.relative_to(SOURCE)}:{line}": words
+        for module in modules
+        for line, text in texts_of(module)
+        if (words := refused_words(text))
+    }
+    assert found == {}
+
+
+def test_every_exception_is_needed() -> None:
+    texts = [text for folder in FOLDERS for path in (SOURCE / folder).rglob("*.py") for _, text in texts_of(path)]
+
+    assert [allowed for allowed in ALLOWED if not any(allowed in text for text in texts)] == []
 
 
 def test_one_page_says_what_the_allocation_server_protocol_is() -> None:

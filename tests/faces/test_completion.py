@@ -10,7 +10,7 @@ import pytest
 
 from ttmem.cli import VERBS
 from ttmem.cli.completion import SHELLS, completions
-from ttmem.cli.program import run_program, run_seed_monitor
+from ttmem.cli.program import run_program, run_tt_smi_umd
 
 BIN = Path(sys.executable).parent
 
@@ -58,7 +58,7 @@ def test_the_older_name_has_flags_of_its_own_and_all_others() -> None:
 @pytest.mark.parametrize("name", ["ttmem", "tt_smi_umd"])
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_gets_its_script(shell: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run = run_program if name == "ttmem" else run_seed_monitor
+    run = run_program if name == "ttmem" else run_tt_smi_umd
 
     assert run(["--completion", shell]) == 0
     assert f"_{name.upper()}_COMPLETE={shell}_complete" in capsys.readouterr().out

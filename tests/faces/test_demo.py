@@ -22,7 +22,7 @@ from ttmem.cli.demonstration.watcher import farewell
 from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
-from ttmem.metal.workloads import WORKLOADS, Beat, Reckoning
+from ttmem.metal.workloads import WORKLOADS, Beat, ExpectedUse
 from ttmem.snapshot import ProcessUsage, replace
 from ttmem.sources.procfs import environment_of, stat_of
 from ttmem.view.units import size_text
@@ -51,7 +51,7 @@ def test_in_a_pipe_the_demo_prints_one_table_and_ends(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.count(" ttmem ps ") == 1
     assert "1 process on 4 devices · complete" in result.stdout
-    assert "demo: made-up chips" in result.stdout
+    assert "demo: simulated chips" in result.stdout
     for word in ("llama-8b", "APPLICATION", "FABRIC", "DISPATCH", "planned", "trace", "resident"):
         assert word in result.stdout
     assert "20 tokens on 4 n300 chips." in result.stdout
@@ -72,7 +72,7 @@ def test_a_workload_is_measured_as_its_arithmetic_says(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_refusal_is_told_in_the_runtimes_words() -> None:
+def test_a_refusal_is_shown_in_the_runtimes_words() -> None:
     text = said(ttmem_demo("oom-fragmented").stdout)
 
     assert (
@@ -159,22 +159,22 @@ def test_the_page_about_the_demo_states_the_peaks_of_the_arithmetic(name: str) -
     workload = WORKLOADS[name]
     with workload.open() as mesh:
         chip = mesh.chips[0]
-    reckoning, round_count = Reckoning(chip), 0
+    expected, round_count = ExpectedUse(chip), 0
     for step in workload.steps(chip):
-        reckoning.add(step)
+        expected.add(step)
         round_count += isinstance(step, Beat) and step.is_round
         if round_count == workload.round_count:
             break
 
     pools = Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.CB, Pool.KERNEL
-    cells = [f"`{name}`", *(size_text(reckoning.peak[pool]) if reckoning.peak[pool] else "-" for pool in pools)]
+    cells = [f"`{name}`", *(size_text(expected.peak[pool]) if expected.peak[pool] else "-" for pool in pools)]
     assert f"| {' | '.join(cells)} |" in PAGE
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nonsense"], f"ttmem: no workload 'nonsense'; there are {', '.join(WORKLOADS)} (--list tells more)"),
+        (["nonsense"], f"ttmem: no workload 'nonsense'; there are {', '.join(WORKLOADS)} (--list describes them)"),
         (["--board", "q9"], "ttmem: no board 'q9'; there are n150, "),
         (["--speed", "fast"], "'fast' is neither a factor"),
         (["--speed", "-1"], "'-1' is neither a factor"),
@@ -196,7 +196,7 @@ def test_a_workload_that_cannot_begin_says_why(tmp_path: Path) -> None:
         pass
 
 
-def test_a_workload_that_somebody_else_kills_is_told_of(tmp_path: Path) -> None:
+def test_a_workload_that_is_killed_from_outside_is_reported(tmp_path: Path) -> None:
     with demo_process(Order(name="leaky", speed=0.01), directory=str(tmp_path)) as process:
         os.kill(process.pid, signal.SIGKILL)
 
@@ -223,7 +223,7 @@ def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
 
     picture, words = terminal.painted.split("\x1b[?1049l")
     assert picture.startswith("\x1b[?1049h")
-    for text in ("1 Overview", "demo: made-up chips", "resnet-trace", "p150"):
+    for text in ("1 Overview", "demo: simulated chips", "resnet-trace", "p150"):
         assert text in seen(picture)
     assert "equal to the byte." in said(words)
     assert FAREWELL in words
@@ -305,7 +305,7 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
 
 
 @pytest.mark.slow
-def test_a_workload_ends_with_whoever_started_it() -> None:
+def test_a_workload_ends_with_its_starter() -> None:
     with a_terminal(["-m", "ttmem", "demo"], ENVIRON, columns=120, lines=50) as terminal:
         pid, directory = playing(terminal)
         terminal.process.send_signal(signal.SIGKILL)
@@ -326,7 +326,7 @@ def test_a_workload_that_is_killed_in_the_monitor_is_still_judged() -> None:
 
 
 @pytest.mark.slow
-def test_memory_of_traces_is_told_as_an_estimate() -> None:
+def test_memory_of_traces_is_shown_as_an_estimate() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
     [first, *others] = process.devices
@@ -341,7 +341,7 @@ def test_memory_of_traces_is_told_as_an_estimate() -> None:
     assert "estimate" not in told(process)
 
 
-def test_a_figure_that_was_not_expected_is_told_as_such() -> None:
+def test_a_figure_that_was_not_expected_is_shown_as_such() -> None:
     snapshot = a_busy_snapshot()
     process = snapshot.live[0]
     peaks = {usage.pool.word: usage.peak_bytes for usage in process.devices[0].pools}

@@ -12,7 +12,7 @@ import pytest
 from tests.support.faces.terminals import a_terminal
 from tests.support.journals.reporters import a_nursery
 from tests.support.machine.driver_tree import DriverTree
-from tests.support.server.seed_serving import a_daemon, short_directory
+from tests.support.server.server_serving import a_daemon, short_directory
 
 CHIP = 0x99
 GIB = 1 << 30
@@ -65,7 +65,7 @@ def test_documents_do_so_too(scene: Scene, arguments: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-def test_a_daemon_tells_it_to_whoever_asks(scene: Scene) -> None:
+def test_a_daemon_shows_it_to_every_client(scene: Scene) -> None:
     with a_daemon(directory=scene.directory, TTMEM_SYSFS_ROOT=scene.environ["TTMEM_SYSFS_ROOT"]) as daemon:
         metrics = daemon.get("/metrics")[1].decode()
         overview, dump, table = daemon.get("/overview")[1], daemon.get("/dump")[1], daemon.run("ps").stdout

@@ -13,10 +13,10 @@ import pytest
 
 from tests.support.processes.programs import a_program
 from tests.support.processes.running import python, ttmem
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from ttmem.cli.program import run_program
 
-# A model on made-up chips: 700 KiB of every core are held when 900 KiB are asked for.
+# A model on simulated chips: 700 KiB of every core are held when 900 KiB are asked for.
 MODEL = """
 import sys
 import ttmem
@@ -178,7 +178,7 @@ def test_json_has_the_whole_explanation(failed: tuple[Path, str], explain: Calla
     assert document["processes"][0]["kept"] == [1]
 
 
-def test_a_living_process_and_a_daemon_tell_the_same(explain: Callable[..., Said]) -> None:
+def test_a_living_process_and_a_daemon_show_the_same(explain: Callable[..., Said]) -> None:
     with a_daemon() as daemon:
         settings = {name: value for name, value in daemon.environment.items() if name.startswith("TTMEM")}
         directory = Path(settings.pop("TTMEM_DIR"))
@@ -206,7 +206,7 @@ def test_a_wrong_pid_is_a_mistake_and_an_empty_place_has_nothing_to_read(
     false = explain(str(tmp_path / "false.journal"), directory=tmp_path)
 
     assert wrong.code == 2
-    assert f"no process 1 reports, and no journal of it is kept; known: {pid}" in wrong.err
+    assert f"no process 1 reports, and there is no journal of it; known: {pid}" in wrong.err
     assert (beyond.code, f"kept: {pid}-1" in beyond.err) == (2, True)
     assert (nothing.code, "no process reports" in nothing.err) == (1, True)
     assert (missing.code, false.code) == (1, 1)
@@ -282,7 +282,7 @@ def test_incidents_whose_slots_were_taken_are_counted(tmp_path: Path, explain: C
     assert (taken.code, f"kept: {pid}-1" in taken.err) == (2, True)
 
 
-def test_whoever_was_killed_while_it_was_refused_is_never_said_to_have_had_nothing(
+def test_a_process_killed_while_it_was_refused_is_never_said_to_have_had_nothing(
     tmp_path: Path, explain: Callable[..., Said]
 ) -> None:
     killed = MODEL.format(handled="pass") + (

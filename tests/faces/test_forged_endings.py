@@ -13,7 +13,7 @@ from tests.support.faces.terminals import a_terminal
 from tests.support.journals.bad_journals import IDENTITY
 from tests.support.journals.forged_scenes import Scene, a_scene
 from tests.support.journals.forgeries import FORGER_UID, name_in, needs_two_users
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from tests.support.timing.waiting import wait_until
 
 TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on

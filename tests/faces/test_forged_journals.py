@@ -11,7 +11,7 @@ from tests.support.faces.terminals import a_terminal
 from tests.support.journals.bad_journals import SAMPLE_CHIP
 from tests.support.journals.forged_scenes import Scene, a_scene
 from tests.support.journals.forgeries import FORGER_UID, name_in, needs_two_users
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 
 TAKEN = "\x1b[?2004h"  # the toolkit reads keys from here on
 
@@ -62,7 +62,7 @@ def test_no_other_form_names_the_victim(scene: Scene, arguments: tuple[str, ...]
 
 
 @pytest.mark.slow
-def test_metrics_count_it_for_no_workload_and_tell_that_it_is_there(scene: Scene) -> None:
+def test_metrics_count_it_for_no_workload_and_show_that_it_is_there(scene: Scene) -> None:
     options = ("--metrics-processes", "20")
     with a_daemon(*options, directory=scene.journals.parent) as daemon:
         status, body = daemon.get("/metrics")

@@ -27,7 +27,7 @@ def test_what_cannot_be_read_is_one_line_and_exit_code_1(tmp_path: Path, capsys:
     assert said.err.startswith(f"ttmem: {tmp_path}/none: cannot be read")
 
 
-def test_a_file_of_somebody_else_is_no_bad_flag(
+def test_a_file_of_another_user_is_no_bad_flag(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it may be read is found out by opening it, which root may always do: here the asking says no."""

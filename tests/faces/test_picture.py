@@ -61,7 +61,7 @@ def test_the_picture_of_the_readme_is_one_of_ours() -> None:
     root = ElementTree.fromstring(README_PICTURE.read_text(encoding="utf-8"))
 
     assert root.attrib["aria-label"] == "ttmem ps"
-    assert "made-up" in "".join(root.itertext())
+    assert "simulated" in "".join(root.itertext())
 
 
 def test_bytes_of_a_picture_stay_small() -> None:

@@ -16,8 +16,8 @@ import pytest
 from tests.support.faces.json_documents import opened
 from tests.support.processes.programs import a_program
 from tests.support.server.false_daemons import a_false_daemon, a_short_directory, an_answer, silence
-from tests.support.server.seed_bytes import Message, Type, alloc, cb_alloc, kernel_load
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import Message, Type, alloc, cb_alloc, kernel_load
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import wait_until
@@ -54,11 +54,11 @@ def test_a_process_on_the_socket_is_seen_through_the_daemon(daemon: Daemon) -> N
         shown = daemon.run("ps").stdout
 
     assert f" daemon pid {daemon.pid}, reading {journals_of(daemon)}" in shown
-    assert re.search(rf" {os.getpid()} .* socket +seed:0 +4\.00 KiB", shown)
+    assert re.search(rf" {os.getpid()} .* socket +server:0 +4\.00 KiB", shown)
     assert "kernels: 1 fabric ~896 KiB · 2 dispatch ~92.0 KiB" in shown
 
 
-def test_a_daemon_that_does_not_answer_is_told_from_none(daemon: Daemon) -> None:
+def test_a_daemon_that_does_not_answer_is_distinguished_from_none(daemon: Daemon) -> None:
     daemon.process.send_signal(signal.SIGSTOP)
     try:
         told = daemon.run("serve", "--status", check=False)
@@ -71,7 +71,7 @@ def test_a_daemon_that_does_not_answer_is_told_from_none(daemon: Daemon) -> None
     assert told.stderr.endswith("; try again, or restart it\n")
 
 
-def test_what_the_seeds_clients_send_is_printed_as_the_seeds_block_and_the_daemon_says_that_it_runs(
+def test_what_socket_clients_send_is_printed_as_the_older_monitors_block_and_the_daemon_says_that_it_runs(
     daemon: Daemon,
 ) -> None:
     fabric, dispatch, application = 57_344, 47_104, 24_576
@@ -106,7 +106,7 @@ def test_a_pid_that_messages_claim_and_a_kernel_without_a_type_are_shown(daemon:
 
     assert "says pid 17" in shown
     assert "kernels: 1 unknown ~4.00 KiB" in shown
-    assert re.search(r"\n KERNELS .* UNKNOWN .*\n seed:0 .*~4\.00 KiB \(1\)", shown)
+    assert re.search(r"\n KERNELS .* UNKNOWN .*\n server:0 .*~4\.00 KiB \(1\)", shown)
 
 
 def test_what_a_daemon_restored_is_marked_until_its_process_ends(daemon: Daemon) -> None:
@@ -137,7 +137,7 @@ def test_a_process_that_reports_both_ways_is_shown_once_with_both_figures(daemon
         shown, told = daemon.run("ps").stdout, opened(json.loads(daemon.run("ps", "--json").stdout))
 
     assert shown.count(f" {program.pid} ") == 2  # its row, and the doubt
-    assert re.search(r"└ not added: its socket says of seed:0: dram 1\.00 MiB\n", shown)
+    assert re.search(r"└ not added: its socket says of server:0: dram 1\.00 MiB\n", shown)
     assert f"! pid {program.pid} a job: reports by journal and by socket" in shown
     [process] = told["processes"]
     assert process["findings"] == {"two_sources": 1}
@@ -221,10 +221,10 @@ def test_a_device_that_only_ended_processes_used_is_chosen_with_all_alone(daemon
         2,
         "ttmem: Invalid value for -i: no device 0 here; known are 3, unknown:0\n",
     )
-    assert all("unknown:0" in shown.stdout and "seed:3" not in shown.stdout for shown in unknown)
+    assert all("unknown:0" in shown.stdout and "server:3" not in shown.stdout for shown in unknown)
 
 
-def test_nobody_reporting_to_the_daemon_is_nothing_to_read(daemon: Daemon) -> None:
+def test_a_daemon_without_reports_is_nothing_to_read(daemon: Daemon) -> None:
     for verb in ("ps", "dump"):
         result = daemon.run(verb, check=False)
         assert result.returncode == 1
@@ -240,7 +240,7 @@ def test_a_killed_daemon_is_done_without_and_said(daemon: Daemon) -> None:
 
     for text in (shown, dumped):
         assert " embedded collector, reading " in text
-        assert "daemon.sock: nobody answers there: the daemon that made it has ended" in text
+        assert "daemon.sock: no answer there: the daemon that made it has ended" in text
         assert "a job" in text
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.faces.json_documents import opened
 from tests.support.machine.stock_regions import Slot, a_region, put
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from ttmem.cli.program import run_program
 
 TTMEM = [sys.executable, "-m", "ttmem"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.simulated.figures import a_busy_snapshot, a_dump, a_seed_snapshot
+from tests.support.simulated.figures import a_busy_snapshot, a_dump, a_server_snapshot
 from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.view import Line, plain
 from ttmem.view.dump_page import dump_page
@@ -45,10 +45,13 @@ def test_the_table_looks_as_it_did(name: str, options: PageOptions) -> None:
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("ps-seeds-80", PageOptions(width=80)), ("ps-seeds-120-ascii", PageOptions(width=120, is_ascii=True))],
+    [
+        ("ps-server-chips-80", PageOptions(width=80)),
+        ("ps-server-chips-120-ascii", PageOptions(width=120, is_ascii=True)),
+    ],
 )
 def test_the_table_of_processes_on_the_socket_looks_as_it_did(name: str, options: PageOptions) -> None:
-    assert_as_stored(name, page(a_seed_snapshot(), options))
+    assert_as_stored(name, page(a_server_snapshot(), options))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def assert_as_stored(name: str, lines: list[Line]) -> None:
 def test_the_ascii_table_is_ascii() -> None:
     options = PageOptions(width=80, is_ascii=True)
     kernels = options._replace(is_kernels=True)
-    pages = [page(a_busy_snapshot(), options), page(a_busy_snapshot(), kernels), page(a_seed_snapshot(), options)]
+    pages = [page(a_busy_snapshot(), options), page(a_busy_snapshot(), kernels), page(a_server_snapshot(), options)]
     pages += [page(a_read_snapshot(), options), dump_page(a_dump(), options)]
     lines = [line for one in pages for line in one]
 

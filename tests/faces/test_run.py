@@ -30,7 +30,7 @@ def test_the_summary_can_be_left_out(tmp_path: Path) -> None:
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_summary_tells_of_this_run_only(tmp_path: Path) -> None:
+def test_the_summary_reports_this_run_only(tmp_path: Path) -> None:
     ttmem("run", "--label", "before", *python(REPORTING), directory=tmp_path)
 
     assert "before" not in ttmem("run", "--label", "now", *python(REPORTING), directory=tmp_path).stderr
@@ -42,7 +42,7 @@ def test_a_program_that_never_reported_looks_as_without_us(tmp_path: Path) -> No
     assert (result.returncode, result.stdout, result.stderr) == (7, "out\n", "err\n")
 
 
-def test_who_asks_for_a_summary_is_told_in_one_line_that_there_is_none(tmp_path: Path) -> None:
+def test_a_requested_summary_says_in_one_line_that_there_is_none(tmp_path: Path) -> None:
     result = ttmem("run", "--summary", "--", "sh", "-c", "exit 7", directory=tmp_path)
 
     assert result.returncode == 7
@@ -50,14 +50,14 @@ def test_who_asks_for_a_summary_is_told_in_one_line_that_there_is_none(tmp_path:
     assert "nothing in `sh -c 'exit 7'` reported device memory" in result.stderr
 
 
-def test_who_sits_at_a_terminal_is_told_that_nothing_was_reported(tmp_path: Path) -> None:
+def test_a_terminal_shows_that_nothing_was_reported(tmp_path: Path) -> None:
     environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
     with a_terminal(["-m", "ttmem", "run", "true"], environ) as terminal:
         terminal.read_until("nothing in `true` reported device memory")
         assert terminal.end() == 0
 
 
-def test_what_is_left_is_told_by_kind_and_chips_alike_share_a_row(tmp_path: Path) -> None:
+def test_what_is_left_is_shown_by_kind_and_chips_alike_share_a_row(tmp_path: Path) -> None:
     code = "; ".join(
         [
             "import ttmem",
@@ -77,7 +77,7 @@ def test_what_is_left_is_told_by_kind_and_chips_alike_share_a_row(tmp_path: Path
     assert f" out of memory, and went on; newest: {newest}" in told
 
 
-def test_who_outlives_the_program_is_told_with_what_it_holds_now(tmp_path: Path) -> None:
+def test_who_outlives_the_program_is_shown_with_what_it_holds_now(tmp_path: Path) -> None:
     code = f"{REPORTING}; print(flush=True); __import__('time').sleep(30)"
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -134,7 +134,7 @@ def test_others_who_came_and_went_do_not_count_as_ours(tmp_path: Path) -> None:
     assert "peaks" not in complaints
 
 
-def test_a_run_within_a_run_is_told_by_both(tmp_path: Path) -> None:
+def test_a_run_within_a_run_is_shown_by_both(tmp_path: Path) -> None:
     inner = shlex.join([*TTMEM, "run", "--label", "inner", "--", sys.executable, "-c", REPORTING])
 
     told = ttmem("run", "--label", "outer", "--", "sh", "-c", f"{inner}; true", directory=tmp_path).stderr
@@ -174,7 +174,7 @@ sys.exit(3)
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="NOT LAUNCHED BY MPI: no mpirun (Debian: openmpi-bin)")
-def test_every_rank_of_a_launcher_is_told_and_its_exit_code_is_ours(tmp_path: Path) -> None:
+def test_every_rank_of_a_launcher_is_shown_and_its_exit_code_is_ours(tmp_path: Path) -> None:
     settings = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TMPDIR": str(tmp_path)}
     launch = ["mpirun", "--oversubscribe", "-n", "3", sys.executable, "-c", RANK]
 
@@ -204,7 +204,7 @@ def test_the_end_of_the_program_is_ours(tmp_path: Path, command: list[str], code
 
 @pytest.mark.parametrize("said", [REPORTING, "import sys"])
 @pytest.mark.parametrize("is_pipe", [True, False])
-def test_words_of_ours_that_nobody_takes_change_nothing_about_the_program(
+def test_messages_of_ours_without_a_reader_change_nothing_about_the_program(
     tmp_path: Path, said: str, is_pipe: bool
 ) -> None:
     """Its end is ours whether or not the summary, or a warning before it, could be written."""

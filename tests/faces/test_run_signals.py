@@ -189,7 +189,7 @@ time.sleep(30)
         wait_until(lambda: note.exists() and note.read_text() == "SIGHUP")
 
 
-def test_whoever_signals_all_that_is_called_ttmem_means_the_program(tmp_path: Path) -> None:
+def test_a_signal_to_all_that_is_called_ttmem_means_the_program(tmp_path: Path) -> None:
     """As `pkill ttmem` and `kill $(pgrep -f "ttmem run")` do: one of ours that only stands by has another name."""
     with started(tmp_path, COUNTING) as run:
         assert run.stdout is not None
@@ -288,7 +288,7 @@ sys.exit(Child(["echo", "ran"], os.environ).wait(lambda: None, every_seconds=1))
     assert (result.returncode, result.stdout) == (0, "ran\n"), result.stderr
 
 
-def test_a_stopped_bystander_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_a_stopped_bystander_delays_no_process(tmp_path: Path) -> None:
     with started(tmp_path, "print('here', flush=True); import time; time.sleep(30)") as run:
         bystander = int(children_of(run.pid)[0])
         os.kill(bystander, signal.SIGSTOP)
@@ -302,7 +302,7 @@ def children_of(pid: int) -> list[str]:
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
-def test_nobody_of_ours_stays_behind(tmp_path: Path) -> None:
+def test_no_process_of_ours_stays_behind(tmp_path: Path) -> None:
     """Whoever stands by ends with us, even if we are killed; and holds no pipe open."""
     run = started(tmp_path, "import os, time; print('here', flush=True); os.close(1); time.sleep(30)")
     children = children_of(run.pid)

@@ -171,7 +171,7 @@ def test_all_fields_are_listed(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("flag", ["-V", "-v", "--version"])
-def test_the_version_is_told_by_ps_too(machine: Machine, flag: str) -> None:
+def test_the_version_is_shown_by_ps_too(machine: Machine, flag: str) -> None:
     assert machine.ttmem("ps", flag).out.startswith("ttmem 0.")
 
 
@@ -233,7 +233,7 @@ def test_a_chip_that_only_the_driver_knows_is_something_to_read(silence: Machine
     assert said.document["device_info"][0]["dev_node"] == "/dev/tenstorrent/0"
 
 
-def test_what_could_not_be_read_is_listed_while_the_rest_is_told(machine: Machine) -> None:
+def test_what_could_not_be_read_is_listed_while_the_rest_is_shown(machine: Machine) -> None:
     spoilt = machine.directory / "journals" / "1-1-00000000.journal"
     spoilt.write_bytes(bytes(64))
     try:
@@ -247,13 +247,13 @@ def test_what_could_not_be_read_is_listed_while_the_rest_is_told(machine: Machin
     assert str(spoilt) in csv_said.err
 
 
-def test_a_chip_that_is_not_there_is_named_while_the_others_are_told(machine: Machine) -> None:
+def test_a_chip_that_is_not_there_is_named_while_the_others_are_shown(machine: Machine) -> None:
     said = machine.ttmem("-i", "3,9", "--query-mem=index", "--format=csv,noheader")
 
     assert said == (0, "3\n", "ttmem: no device 9 here\n")
 
 
-def test_nobody_serves_is_code_3(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_daemon_is_code_3(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TTMEM_SYSTEM_DIR", str(tmp_path))
 
     said = machine.ttmem("serve", "--status")
@@ -276,23 +276,23 @@ def test_a_loop_has_one_header_and_ends_with_code_130(machine: Machine) -> None:
     assert lines == ["index, dram.used [MiB]\n", "3, 3072 MiB\n", "3, 3072 MiB\n"]
 
 
-def test_the_seeds_name_prints_the_seeds_block_in_a_pipe(machine: Machine) -> None:
-    said = machine.ttmem("-i", "4", is_seed=True)
+def test_the_allocation_servers_name_prints_the_allocation_servers_block_in_a_pipe(machine: Machine) -> None:
+    said = machine.ttmem("-i", "4", is_server_chip=True)
 
     assert (said.code, said.err) == (0, "")
     assert said.out.splitlines()[:3] == ["Device 4 (Blackhole):", "  L1 Memory:", "    Buffers:        5.0MB"]
-    assert machine.ttmem("-s", is_seed=True).document["schema"] == 2
+    assert machine.ttmem("-s", is_server_chip=True).document["schema"] == 2
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"), [(["-L"], "INDEX"), (["-s"], '"schema": 2'), (["-1", "-i", "4"], "Device 4 (Blackhole):")]
 )
-def test_the_seeds_name_takes_flags_of_tables_on_a_terminal_too(
+def test_the_allocation_servers_name_takes_flags_of_tables_on_a_terminal_too(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
     monkeypatch.setattr("ttmem.cli.tt_smi_umd.is_at_terminal", lambda: True)
 
-    said = machine.ttmem(*arguments, is_seed=True)
+    said = machine.ttmem(*arguments, is_server_chip=True)
 
     assert (said.code, said.err) == (0, "")
     assert words in said.out.replace('":', '": ')
@@ -353,7 +353,7 @@ def test_in_a_pipe_it_is_a_table_unless_only_the_monitor_knows_a_flag() -> None:
         (["top", "--mock", "33"], ["galaxy-70b", "resnet-trace"]),
     ],
 )
-def test_in_a_pipe_there_are_as_many_made_up_chips_as_asked_for(
+def test_in_a_pipe_there_are_as_many_simulated_chips_as_asked_for(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], names: list[str]
 ) -> None:
     def play(**asked: Any) -> int:
@@ -366,18 +366,18 @@ def test_in_a_pipe_there_are_as_many_made_up_chips_as_asked_for(
 
 
 @pytest.mark.slow
-def test_every_form_of_a_table_is_to_be_had_of_made_up_chips_and_says_so(machine: Machine) -> None:
+def test_every_form_of_a_table_can_show_simulated_chips_and_says_so(machine: Machine) -> None:
     json_form = machine.ttmem("--mock", "2", "-s")
     csv_form = machine.ttmem("--mock", "1", "--query-mem=index,dram.used", "--format=csv,noheader,nounits")
     table = machine.ttmem("--mock", "1")
 
-    assert [(said.code, said.err) for said in (json_form, csv_form)] == [(0, "ttmem: demo: made-up chips\n")] * 2
-    assert json_form.document["source"] == "demo: made-up chips"
+    assert [(said.code, said.err) for said in (json_form, csv_form)] == [(0, "ttmem: demo: simulated chips\n")] * 2
+    assert json_form.document["source"] == "demo: simulated chips"
     assert [chip["index"] for chip in json_form.document["device_info"]] == [0, 1]
     assert all(chip["memory"]["dram"]["used_bytes"] > 1 << 20 for chip in json_form.document["device_info"])
     assert re.fullmatch(r"0, [1-9]\d*\n", csv_form.out)
     assert (table.code, table.err) == (0, "")
-    assert "demo: made-up chips" in table.out.splitlines()[0]
+    assert "demo: simulated chips" in table.out.splitlines()[0]
 
 
 def test_what_counts_as_full_is_said_by_a_flag_or_the_environment(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import kernel_load
-from tests.support.server.seed_serving import a_daemon, short_directory
+from tests.support.server.server_bytes import kernel_load
+from tests.support.server.server_serving import a_daemon, short_directory
 from tests.support.timing.waiting import PATIENCE_SECONDS
 from ttmem.cli.serve import allocation_server_poc, serve
 

@@ -1,4 +1,4 @@
-"""What scripts get, as stored files: JSON, CSV, the report, the list of chips and the seeds' blocks, byte for byte.
+"""What scripts get, as stored files: JSON, CSV, the report, the list of chips and the older monitor's blocks.
 
 After a wanted change: UPDATE_GOLDEN=1 ./run test tests/faces, then read the difference.
 """
@@ -22,7 +22,7 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
 )
 from tests.support.simulated.read_figures import a_read_snapshot
@@ -57,7 +57,7 @@ GOLDEN = Path(__file__).parent / "golden"
 CHIPS = some_driver_chips()
 SNAPSHOTS: dict[str, Callable[[], Snapshot]] = {
     "busy": a_busy_snapshot,
-    "seeds": a_seed_snapshot,
+    "server-chips": a_server_snapshot,
     "read": a_read_snapshot,
 }
 
@@ -156,7 +156,7 @@ class Seen(FigureSource):
         return a_busy_snapshot()
 
 
-def test_a_chip_nobody_has_opened_is_listed_though_another_cannot_be_told() -> None:
+def test_a_chip_that_was_never_opened_is_listed_though_another_is_ambiguous() -> None:
     first, idle = CHIPS
     may_be = a_driver_chip(4, asic_id=None, pids=(4001,))
     seen = query(Seen(first, idle, may_be), Request(), has_identity=True)
@@ -186,7 +186,7 @@ def test_a_byte_more_or_less_shows_where_a_unit_is_full() -> None:
     assert (used(MIB - 1), used(MIB), used(2 * MIB - 1)) == ("0 MiB\n", "1 MiB\n", "1 MiB\n")
 
 
-def test_what_nobody_tells_is_not_0() -> None:
+def test_what_is_not_reported_is_not_0() -> None:
     _, *of_others = memory_csv(a_read_snapshot(), "l1.kernel,dram.reserved,dram.total", "csv,noheader").splitlines()
 
     assert of_others == ["[N/A], [N/A], [N/A]"] * 2
@@ -202,7 +202,7 @@ def test_a_chip_on_which_nothing_was_ever_held_has_0_used_and_all_of_it_free() -
     assert (dram.used_bytes, dram.free_bytes, dram.largest_free_bytes) == (0, 12 * GIB, 12 * GIB)
 
 
-def test_what_nobody_counts_has_no_age_and_nobody_knows_who_has_it_open() -> None:
+def test_what_is_not_counted_has_no_age_and_no_known_openers() -> None:
     chip = a_snapshot(devices=[a_device(0)]).devices[0]
     unknown = replace(chip, launch_count=None)
 
@@ -242,7 +242,7 @@ def test_a_name_with_a_comma_stays_one_cell() -> None:
     assert app_csv(named, "label,command,dram", "csv,noheader") == '"say ""hi"", twice", "python x,y?.py", 1 MiB\n'
 
 
-def test_the_block_of_the_seeds_is_printed_byte_for_byte() -> None:
+def test_the_block_of_the_server_protocol_is_printed_byte_for_byte() -> None:
     kernels = [(0, 6, 112 * KIB, 2, False), (0, 7, 92 * KIB, 2, False), (0, 5, 120 * KIB, 5, False)]
     circular_buffers = int(2.1 * MIB)
     snapshot = a_snapshot(

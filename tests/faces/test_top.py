@@ -93,7 +93,7 @@ def test_it_ends_with_its_terminal_also_if_no_signal_says_so(environ: dict[str, 
         assert terminal.process.wait() == KILLED_BY + signal.SIGHUP
 
 
-def test_told_to_go_on_it_has_the_threads_it_had(monitor: Terminal) -> None:
+def test_continued_it_has_the_threads_it_had(monitor: Terminal) -> None:
     pid = monitor.process.pid
     wait_until(lambda: thread_count(pid) == 5)  # its own, collector, feed, keys, what is written
     for _ in range(3):
@@ -144,7 +144,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
 """
 
 
-def test_sent_to_the_background_again_and_again_it_comes_back(environ: dict[str, str]) -> None:
+def test_sent_to_the_background_repeatedly_it_comes_back(environ: dict[str, str]) -> None:
     command = ["-c", JOBS, "20", "-m", "ttmem", "--no-daemon", "--interval", "0.1"]
     with a_terminal(command, environ, columns=120) as terminal:
         terminal.read_until(_TAKEN)

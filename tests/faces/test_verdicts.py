@@ -23,7 +23,7 @@ def test_chips_that_fit_are_printed_and_why_goes_to_stderr(silence: Machine, tmp
     ]
 
 
-def test_a_chip_that_somebody_has_open_is_not_idle(machine: Machine) -> None:
+def test_a_chip_that_a_process_has_open_is_not_idle(machine: Machine) -> None:
     said = machine.ttmem("fit", "--idle", "--dram", "1GiB")
 
     assert (said.code, said.out) == (4, "")
@@ -60,7 +60,7 @@ def test_a_byte_more_than_the_limit_is_crossed(machine: Machine) -> None:
     assert machine.ttmem("check", "--max-dram", str(3 * GIB - 1), "-i", "3").code == 5
 
 
-def test_crossings_are_told_as_json(machine: Machine) -> None:
+def test_crossings_are_shown_as_json(machine: Machine) -> None:
     said = machine.ttmem("check", "--max-dram", "50%", "--json")
 
     [crossed] = [row for row in said.document["verdicts"] if row["crossed"]]
@@ -78,7 +78,7 @@ def test_a_limit_of_which_nothing_is_known_was_not_checked(machine: Machine) -> 
     said = machine.ttmem("check", "--min-largest-free", "1GiB", "-i", "3")
 
     assert (said.code, said.out) == (1, "0 devices within limits, 1 unknown\n")
-    assert said.err.splitlines()[0] == "unknown: device 3 dram largest free block: nobody tells it"
+    assert said.err.splitlines()[0] == "unknown: device 3 dram largest free block: not reported"
     assert said.err.splitlines()[-1] == "ttmem: --min-largest-free: not known of any chip"
 
 

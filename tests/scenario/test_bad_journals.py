@@ -135,7 +135,7 @@ def test_zeros_are_no_journal(sample: Sample, read: Callable[[], AnyReader], jou
 
 
 @pytest.mark.parametrize("length", [1, 100, 4096, 70_000, -1])
-def test_a_strangers_file_is_no_journal(
+def test_another_users_file_is_no_journal(
     sample: Sample, read: Callable[[], AnyReader], journals: Path, length: int
 ) -> None:
     noise = random.Random(length).randbytes(length if length >= 0 else len(sample.content))
@@ -171,7 +171,7 @@ def test_a_header_that_draws_another_file_is_refused(
 
 @pytest.mark.parametrize("is_alive", [False, True], ids=["dead", "alive"])
 @pytest.mark.parametrize("name", CLAIMS)
-def test_a_header_that_claims_nonsense_misleads_nobody(
+def test_a_header_that_claims_nonsense_misleads_no_viewer(
     sample: Sample, read: Callable[[], AnyReader], journals: Path, vandal: Vandal, name: str, is_alive: bool
 ) -> None:
     for number, value in enumerate(EXTREMES):
@@ -214,7 +214,7 @@ NUMBERS = [0, 1, 63, 64, 65, 1 << 20, 1 << 32, (1 << 60) - 1, 1 << 62, (1 << 63)
 
 @pytest.mark.parametrize("is_alive", [False, True], ids=["dead", "alive"])
 @pytest.mark.parametrize("name", HOT_WORDS)
-def test_a_hot_word_that_says_nonsense_misleads_nobody(
+def test_a_hot_word_that_says_nonsense_misleads_no_viewer(
     sample: Sample, read: Callable[[], AnyReader], journals: Path, vandal: Vandal, name: str, is_alive: bool
 ) -> None:
     for number in NUMBERS:

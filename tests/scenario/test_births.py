@@ -80,7 +80,7 @@ def test_a_child_that_never_reports_has_no_journal(journals: Path, tmp_path: Pat
         assert [row["pid"] for row in rows["processes"]] == [parent.pid]
 
 
-def test_a_dead_parent_is_not_kept_alive_by_its_child(journals: Path, tmp_path: Path, watch: Watch) -> None:
+def test_a_dead_parent_is_not_held_alive_by_its_child(journals: Path, tmp_path: Path, watch: Watch) -> None:
     """The child still maps the parent's journal and has its descriptor, but not its lock."""
     with Actor(journals) as parent:
         parent.do(HOLD)

@@ -175,7 +175,7 @@ def test_a_full_disk_refuses_tracking_with_one_warning_and_leaves_the_program_al
         assert list(journals.iterdir()) == []
 
 
-def test_a_limit_on_file_sizes_refuses_tracking_and_ends_nobody(programs: NativePrograms, journals: Path) -> None:
+def test_a_limit_on_file_sizes_refuses_tracking_and_ends_no_process(programs: NativePrograms, journals: Path) -> None:
     """A program that does not ignore the signal for it, as Python does, would be killed by a file too large."""
     limited = ("sh", "-c", 'ulimit -f 2048 && exec "$@"', "sh")  # blocks of 512 bytes: less than a journal
     with Writer(programs, journals, prefix=limited) as writer:

@@ -61,7 +61,7 @@ def test_threads_that_fight_over_the_same_ids_leave_one_truth(
 
 
 @pytest.mark.parametrize("ring", ["256", "65536"])
-def test_a_thread_stopped_in_the_middle_of_whatever_harms_nobody(
+def test_a_thread_stopped_in_the_middle_of_whatever_harms_no_process(
     programs: NativePrograms, journals: Path, ring: str
 ) -> None:
     """The others go on, lap it, and stay exact; only its own unfinished call is open. Afterwards all is exact."""

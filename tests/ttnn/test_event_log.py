@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
 from tests.support.ttnn.runtime import _environment, counters_of
 from tests.support.ttnn.stock import Stock

@@ -11,7 +11,7 @@ import pytest
 from tests.support.faces.viewers import TOLD_COUNT, WRAP_EVENTS, told_by_all
 from tests.support.hooked.process import hook_path
 from tests.support.processes.programs import tracked
-from tests.support.server.seed_serving import short_directory
+from tests.support.server.server_serving import short_directory
 from tests.support.ttnn.runtime import _environment, counters_of
 from tests.support.ttnn.stock import Stock
 from ttmem.sources.inspected.journal import journal_document

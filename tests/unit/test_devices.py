@@ -45,13 +45,13 @@ def test_a_word_is_found_by_its_word_and_by_its_number() -> None:
     assert sorted(Pool, reverse=True)[0] is Pool.UNKNOWN
 
 
-def test_a_number_nobody_knows_becomes_unknown() -> None:
+def test_an_unlisted_number_becomes_unknown() -> None:
     assert Pool.numbered(77) is Pool.UNKNOWN
     assert Kind.numbered(77) is Kind.UNKNOWN
     assert BinaryStatus.numbered(7) is BinaryStatus.UNKNOWN
 
 
-def test_a_capacity_nobody_reported_is_not_zero() -> None:
+def test_a_capacity_that_was_not_reported_is_not_zero() -> None:
     [usage] = a_snapshot(devices=[a_device()]).devices
 
     assert usage.device.capacity(Pool.L1) == 85 << 20

@@ -1,4 +1,4 @@
-"""Why memory ran out: pure functions from what was kept of an incident to an explanation of it."""
+"""Why memory ran out: pure functions from what was recorded of an incident to an explanation of it."""
 
 from ttmem.analysis.explain import explain
 from ttmem.analysis.explanation import (

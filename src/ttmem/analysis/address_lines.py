@@ -40,7 +40,7 @@ class AllocatorLines(NamedTuple):
     lines: tuple[AddressLine, ...]
     spans: tuple[Addresses, ...]
     buffers: tuple[tuple[HeldEntry, ...], ...]  # parts of one buffer, if it lies at several addresses
-    unplaced: tuple[HeldEntry, ...]  # of the same memory; nobody said where they lie
+    unplaced: tuple[HeldEntry, ...]  # of the same memory, without a known address
     total_bytes: dict[int, int]  # by owner
 
 
@@ -69,26 +69,26 @@ def lockstep_banks(copy: IncidentCopy) -> int | None:
 
 def is_of_allocator(entry: HeldEntry, incident: Incident) -> bool:
     """Whether the allocator that refused gave it, or has to stay clear of it. Other meshes over the same chips have
-    allocators of their own; what single cores hold is in everybody's way."""
+    allocators of their own; what single cores hold is in the way of all."""
     if entry.memory != incident.memory:
         return False
     return not entry.device_ids or entry.is_per_core or incident.is_per_core
 
 
 def with_bank_figures(incident: Incident, banks: int | None) -> Incident:
-    """The incident with what each bank was asked for and had, where only the figures of all banks were told."""
+    """The incident with what each bank was asked for and had, where only the figures of all banks were reported."""
     if incident.kind != "out_of_memory" or incident.requested_per_bank_bytes is not None or not banks:
         return incident
     requested, free, largest = (
         None if size is None else -(-size // banks)
         for size in (incident.requested_bytes, incident.free_bytes, incident.largest_free_bytes)
     )
-    told, told_largest = incident.free_per_bank_bytes, incident.largest_free_per_bank_bytes
+    reported, reported_largest = incident.free_per_bank_bytes, incident.largest_free_per_bank_bytes
     return msgspec.structs.replace(
         incident,
         requested_per_bank_bytes=requested,
-        free_per_bank_bytes=free if told is None else told,
-        largest_free_per_bank_bytes=largest if told_largest is None else told_largest,
+        free_per_bank_bytes=free if reported is None else reported,
+        largest_free_per_bank_bytes=largest if reported_largest is None else reported_largest,
         bank_count=incident.bank_count or banks,
     )
 
@@ -112,7 +112,7 @@ class _Placed(NamedTuple):
 
 
 def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
-    """The allocator's lines; None if what was alive was not kept, or nothing says where its addresses begin or end."""
+    """The allocator's lines; None if what was alive was not recorded, or its addresses have no known begin or end."""
     incident = copy.incident
     if incident.entry_count is None:
         return None
@@ -156,7 +156,7 @@ def buffer_key(entry: HeldEntry) -> BufferKey:
 
 
 def _bounds(incident: Incident, placed: Sequence[_Placed]) -> tuple[int, int, bool] | None:
-    """Where the addresses begin and end. Where nobody said it, all that is free beyond the holes is at the open end."""
+    """Where the addresses begin and end. Unless reported, all that is free beyond the holes is at the open end."""
     begin, end = incident.space_begin_address, incident.space_end_address
     if begin is not None and end is not None and end > begin:
         return begin, end, False
@@ -174,13 +174,13 @@ def _bounds(incident: Incident, placed: Sequence[_Placed]) -> tuple[int, int, bo
 
 def _newest(placed: Iterable[_Placed]) -> list[_Placed]:
     """Without those that overlap a newer one: they were freed while the copy was made."""
-    kept: list[tuple[int, int]] = []
+    accepted: list[tuple[int, int]] = []
     found = []
     for one in sorted(placed, key=lambda one: -one.entry.sequence):
-        at = bisect_right(kept, (one.begin, one.end))
-        if (at and kept[at - 1][1] > one.begin) or (at < len(kept) and kept[at][0] < one.end):
+        at = bisect_right(accepted, (one.begin, one.end))
+        if (at and accepted[at - 1][1] > one.begin) or (at < len(accepted) and accepted[at][0] < one.end):
             continue
-        insort(kept, (one.begin, one.end))
+        insort(accepted, (one.begin, one.end))
         found.append(one)
     return found
 
@@ -193,8 +193,8 @@ def _newest_parts(parts: Sequence[_Placed]) -> list[_Placed]:
             by_core.setdefault((one.entry.device_ids, core), []).append(one)
     lost: set[int] = set()
     for there in by_core.values():
-        kept = set(map(id, _newest(there)))
-        lost.update(id(one) for one in there if id(one) not in kept)
+        accepted = set(map(id, _newest(there)))
+        lost.update(id(one) for one in there if id(one) not in accepted)
     return [one for one in parts if id(one) not in lost]
 
 

@@ -30,7 +30,7 @@ def cores_of(text: str | None) -> frozenset[Core] | None:
 
 
 def share_cores(one: str | None, other: str | None) -> bool:
-    """Whether two sets have a core in common; one that nobody knows may be anywhere."""
+    """Whether two sets have a core in common; an unknown one may be anywhere."""
     first, second = cores_of(one), cores_of(other)
     return first is None or second is None or not first.isdisjoint(second)
 

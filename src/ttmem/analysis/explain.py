@@ -23,7 +23,7 @@ __all__ = ["after_of", "explain"]
 
 _DIVIDED = "Figures of one bank are inferred from those of all banks."
 _PLANNED = frozenset(pool.word for pool in PLANNED_POOLS)
-_MOST_LINES = 8  # address lines that are kept: of the cores where least is free
+_MOST_LINES = 8  # address lines at most: of the cores where least is free
 _MOST_BLOCKS = 16  # holders of which is worked out what freeing them would open
 
 
@@ -167,7 +167,7 @@ def _replay(copy: IncidentCopy) -> ReplayDetails:
 def _notes(copy: IncidentCopy, layout: AllocatorLines | None) -> list[str]:
     incident, notes = copy.incident, []
     if incident.entry_count is None:
-        notes.append("What was alive was not kept (no room for it): holes and holders are not known.")
+        notes.append("What was alive was not recorded (no room for it): holes and holders are not known.")
     if incident.left_out_count:
         notes.append(
             f"{incident.left_out_count:,} smaller allocations ({incident.left_out_bytes:,} bytes) are not listed: "
@@ -186,7 +186,7 @@ def _notes(copy: IncidentCopy, layout: AllocatorLines | None) -> list[str]:
     if incident.is_uncertain:
         notes.append(
             "What this trace writes is known roughly: of more than 4,096 ranges neighbours were taken together, or the "
-            "size of a buffer in its banks was not told. The buffer may be safe."
+            "size of a buffer in its banks was not reported. The buffer may be safe."
         )
     if incident.is_read_later:
         notes.append("Free and largest block were read a moment after the refusal.")
@@ -195,8 +195,8 @@ def _notes(copy: IncidentCopy, layout: AllocatorLines | None) -> list[str]:
     hidden = _hidden_bytes(incident, layout)
     if hidden:
         notes.append(
-            f"The allocator counted {hidden:,} bytes per bank less as free than this list leaves: somebody holds them "
-            "who does not report, or the runtime lost them. Holes are upper bounds."
+            f"The allocator counted {hidden:,} bytes per bank less as free than this list leaves: a process that "
+            "does not report holds them, or the runtime lost them. Holes are upper bounds."
         )
     return notes
 

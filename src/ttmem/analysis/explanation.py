@@ -30,7 +30,7 @@ Cause = Literal[
     "full",  # less is free than was asked for
     "fragmented",  # enough is free, but in no single block
     "cores_in_the_way",  # a block was large enough, but buffers of single cores lie in it
-    "room_seen",  # the copy has a large enough hole: somebody freed memory meanwhile, or not everything is listed
+    "room_seen",  # the copy has a large enough hole: memory was freed meanwhile, or not everything is listed
     "too_large",  # more was asked for than there is
     "unknown",
 ]
@@ -38,7 +38,7 @@ After = Literal["last", "no_launch", "went_on", "unknown"]
 StretchUse = Literal[
     "free",
     "held",
-    "fixed",  # nobody can free it by freeing a tensor
+    "fixed",  # freeing a tensor does not free it
     "circular",  # of a clash: the program's circular buffers
     "clash",  # ... and where they meet L1 buffers
 ]
@@ -94,7 +94,7 @@ class MemoryHolder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PhaseShare(msgspec.Struct, frozen=True, kw_only=True):
-    """What was made in the phase of the incident, what before or elsewhere, and what nobody knows of; in all banks."""
+    """What was made in the phase of the incident, what before or elsewhere, and what is unknown; in all banks."""
 
     phase: str
     total_bytes_in_phase: int
@@ -109,7 +109,7 @@ class ProgramNeed(msgspec.Struct, frozen=True, kw_only=True):
     operation: str | None
     end_address: int
     cores: str | None
-    missing_bytes: int  # below 0: so much is left
+    missing_bytes: int  # below 0: what is left
 
 
 class Floor(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,7 +154,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     phase_run: int | None = None  # how often its phase had run
     bank_count: int | None = None  # over how many banks memory in lockstep is spread
     cause: Cause | None = None
-    missing_bytes: int | None = None  # by so much the largest block was too small
+    missing_bytes: int | None = None  # by which the largest block was too small
     lines: tuple[AddressLine, ...] = ()
     freeing: Freeing | None = None
     holders: tuple[MemoryHolder, ...] = ()

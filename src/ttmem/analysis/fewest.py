@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 __all__ = ["Addresses", "Choice", "TakenBlock", "fewest", "fewest_on_all", "holes"]
 
-_MOST_CHOICES = 256  # sets that are told apart when others would do as well
+_MOST_CHOICES = 256  # sets that are distinguished when others would do as well
 _MOST_STEPS = 20_000  # combinations that are tried on several lines
 
 
@@ -156,11 +156,11 @@ def _owners(span: Addresses, start: int, needed_bytes: int) -> frozenset[int]:
 
 def _smallest(sets: Iterable[frozenset[int]]) -> list[frozenset[int]]:
     """Those that contain no other."""
-    kept: list[frozenset[int]] = []
+    smallest: list[frozenset[int]] = []
     for one in sorted(sets, key=len):
-        if not any(other <= one for other in kept):
-            kept.append(one)
-    return kept
+        if not any(other <= one for other in smallest):
+            smallest.append(one)
+    return smallest
 
 
 class _Search:

@@ -1,5 +1,5 @@
-"""Which chips would still take so much. The largest free block decides, not the sum of what is free; and what nobody
-knows does not fit.
+"""Which chips have room for a given size. The largest free block decides, not the sum of what is free; and what is
+not known does not fit.
 
 A buffer in DRAM takes its share of every bank, at one address. Room in L1 is wanted on every core at one address: in a
 hole above the lowest L1 buffer, or below it in the headroom, which the circular buffers of loaded programs leave free.
@@ -24,7 +24,7 @@ class Need:
 
     dram_bytes: int | None = None
     l1_core_bytes: int | None = None
-    is_idle: bool = False  # nobody may have it open
+    is_idle: bool = False  # no process may have it open
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Room:
 
     @property
     def is_enough(self) -> bool | None:
-        """None: nobody knows."""
+        """None: unknown."""
         known = [size for size in (self.free_bytes, self.block_bytes) if size is not None]
         if any(size < self.needed_bytes for size in known):
             return False
@@ -64,7 +64,7 @@ class CoreRoom:
 
     @property
     def is_enough(self) -> bool | None:
-        """None: nobody knows."""
+        """None: unknown."""
         known = [size for size in (self.hole_bytes, self.headroom_bytes) if size is not None]
         if any(size >= self.needed_bytes for size in known):
             return True
@@ -83,7 +83,7 @@ class Candidate:
 
     @property
     def fits(self) -> bool | None:
-        """None: nobody knows."""
+        """None: unknown."""
         verdicts = [room.is_enough for room in self.rooms]
         if self.refusal or False in verdicts:
             return False
@@ -113,13 +113,13 @@ class _Openers:
         self._foreign = next(iter(snapshot.foreign), None)
         self._telemetry = telemetry
 
-    def strangers(self, device: Device) -> list[int]:
+    def silent_pids(self, device: Device) -> list[int]:
         """Those who do not report and have a chip open."""
         chip = chip_of(device, self._telemetry)
         return [pid for pid in (chip.pids or ()) if pid not in self._reporting] if chip else []
 
     def doubt(self, device: Device) -> str:
-        """Why it cannot be told who has a chip open."""
+        """Why it is not known who has a chip open."""
         chip = chip_of(device, self._telemetry)
         if chip and chip.pids is not None:
             return ""
@@ -131,13 +131,13 @@ class _Openers:
 
 
 def _candidate(usage: DeviceUsage, need: Need, openers: _Openers) -> Candidate:
-    strangers = openers.strangers(usage.device)
-    doubt = f"pid {strangers[0]} has it open and does not report" if strangers else openers.doubt(usage.device)
+    silent_pids = openers.silent_pids(usage.device)
+    doubt = f"pid {silent_pids[0]} has it open and does not report" if silent_pids else openers.doubt(usage.device)
     if not doubt and usage.reason:
         doubt = f"figures are {usage.reason}"
     if usage.launch_count is None and not doubt:
-        doubt = "nobody counts what is held there"
-    open_count = usage.device.open_count + len(strangers)
+        doubt = "what is held there is not reported"
+    open_count = usage.device.open_count + len(silent_pids)
     refusal = f"{open_count} have it open" if need.is_idle and open_count else ""
     rooms: list[Room | CoreRoom] = []
     if need.dram_bytes is not None:
@@ -151,7 +151,7 @@ def _dram(usage: DeviceUsage, needed_bytes: int) -> Room:
     pool, total = _pool(usage, Pool.DRAM), usage.device.capacity(Pool.DRAM)
     if pool is None:  # nothing ever lay there
         return Room("DRAM", needed_bytes, total, total)
-    if pool.read_bytes:  # others hold so much besides, and nobody knows where
+    if pool.read_bytes:  # others hold that much besides, at unknown addresses
         free = None if pool.free_bytes is None else max(0, pool.free_bytes - pool.read_bytes)
         return Room("DRAM", needed_bytes, free, None)
     return Room("DRAM", needed_bytes, pool.free_bytes, pool.largest_free_bytes)
@@ -162,7 +162,7 @@ def _l1(usage: DeviceUsage, needed_bytes: int) -> CoreRoom:
     if usage.core_bytes is not None and usage.worst_core_bytes is not None:
         free = max(0, usage.core_bytes - usage.worst_core_bytes)
     pool = _pool(usage, Pool.L1)
-    if pool and pool.read_bytes:  # others hold so much besides, and nobody knows where
+    if pool and pool.read_bytes:  # others hold that much besides, at unknown addresses
         return CoreRoom(needed_bytes, free, None, None)
     return CoreRoom(needed_bytes, free, usage.l1_hole_bytes, usage.headroom_bytes)
 

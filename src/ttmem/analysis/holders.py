@@ -21,7 +21,7 @@ class NamedHolder(NamedTuple):
 
 
 def line_name(site: Site | None) -> str | None:
-    """The line that asked, as people read it: `model.py:77 attention`; None if nobody knows."""
+    """The line that asked, as people read it: `model.py:77 attention`; None if unknown."""
     if site is None:
         return None
     if site.frames:
@@ -67,7 +67,7 @@ def by_phase(entries: Iterable[HeldEntry], banks: int | None) -> list[NamedHolde
 
 
 def phase_share(entries: Iterable[HeldEntry], incident: Incident) -> PhaseShare | None:
-    """What of it the incident's own phase made; None without a phase, or where no allocation tells its own."""
+    """What of it the incident's own phase made; None without a phase, or where no allocation names its own."""
     if incident.phase is None:
         return None
     known = [entry for entry in entries if not entry.is_view]

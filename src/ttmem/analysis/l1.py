@@ -17,7 +17,7 @@ _CIRCULAR = ("circular_buffer", "dataflow_buffer", "scratchpad")
 
 
 def floor_of(copy: IncidentCopy) -> Floor | None:
-    """The lowest L1 buffer and the headroom below it; None if no copy was kept, or nothing is known of either."""
+    """The lowest L1 buffer and the headroom below it; None if there is no copy, or nothing is known of either."""
     incident = copy.incident
     if incident.entry_count is None:
         return None
@@ -117,10 +117,10 @@ def _needs(copy: IncidentCopy, buffers: Sequence[HeldEntry]) -> list[ProgramNeed
     for one in copy.entries:
         if one.kind in _CIRCULAR and not one.is_view and one.address is not None and one.per_bank_bytes:
             _add(found, _need(one.program, one.operation, one.address + one.per_bank_bytes, one.cores, copy, buffers))
-    told = copy.incident
-    if told.cb_end_address is not None:
-        need = _need(told.program, told.operation, told.cb_end_address, told.cores, copy, buffers)
-        if told.program is None or told.program not in found:
+    incident = copy.incident
+    if incident.cb_end_address is not None:
+        need = _need(incident.program, incident.operation, incident.cb_end_address, incident.cores, copy, buffers)
+        if incident.program is None or incident.program not in found:
             _add(found, need)
     return sorted(found.values(), key=lambda need: (-need.missing_bytes, -need.end_address))
 

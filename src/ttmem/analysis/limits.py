@@ -57,11 +57,11 @@ class Verdict:
     figure_bytes: int | None  # per second, of growth; None: unknown
     limit_bytes: int | None
     holder: tuple[ProcessUsage, int] | None  # who holds, or grew, most of it
-    is_partial: bool = False  # somebody holds more, who does not report
+    is_partial: bool = False  # a process that does not report holds more
 
     @property
     def is_crossed(self) -> bool | None:
-        """None: nobody knows."""
+        """None: unknown."""
         if self.figure_bytes is None or self.limit_bytes is None:
             return None
         if self.limit.is_least:
@@ -89,7 +89,7 @@ def _dram(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
 
 
 def _l1(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
-    """Buffers, small buffers and the kernel ring; where nobody told of a ring, buffers alone."""
+    """Buffers, small buffers and the kernel ring; where no ring was reported, buffers alone."""
     used, total = usage.l1_used_bytes, usage.l1_total_bytes
     if total is None:
         used, total = usage.used_bytes(Pool.L1), usage.device.capacity(Pool.L1)
@@ -162,7 +162,7 @@ def _holder(snapshot: Snapshot, device: Device, pools: Sequence[Pool]) -> tuple[
 
 
 def _held(process: ProcessUsage, device: Device, pools: Sequence[Pool]) -> int:
-    """As the last look tells it; of circular buffers what cores give up for them."""
+    """As the last snapshot says; of circular buffers what cores give up for them."""
     used = 0
     for held in process.devices:
         if _name(held.device) == _name(device):

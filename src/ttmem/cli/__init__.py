@@ -12,20 +12,20 @@ TYPE_CHECKING = False  # see `ttmem`
 if TYPE_CHECKING:
     from typing import NoReturn
 
-__all__ = ["HELP", "VERBS", "main", "monitor_as_seed", "serve_as_seed"]
+__all__ = ["HELP", "VERBS", "main", "monitor_as_tt_smi_umd", "serve_as_allocation_server"]
 
 VERBS = {
     "top": "Watch which process holds what, live.",
     "ps": "Show which process holds what on which device.",
     "dump": "Show what is alive, allocation by allocation.",
     "explain": "Show why memory ran out, and who held it.",
-    "fit": "Tell which chips would still take so much.",
+    "fit": "Show which chips have room for a given size.",
     "check": "Fail if a chip is fuller than it may be.",
     "inspect": "Show what a journal, region or checkpoint file holds.",
     "run": "Run a program with tracking on.",
-    "doctor": "Tell what can be seen here, and why not more.",
+    "doctor": "Show what can be seen here, and what is missing.",
     "serve": "Serve programs that report by socket, and viewers.",
-    "demo": "Show a workload on made-up chips, live.",
+    "demo": "Show a workload on simulated chips, live.",
 }
 HELP = """\
 Usage: ttmem [VERB] [OPTIONS]
@@ -37,18 +37,18 @@ Usage: ttmem [VERB] [OPTIONS]
 Verbs:
 {verbs}
 
-Without a verb, for scripts (ttmem ps --help tells all flags):
+Without a verb, for scripts (ttmem ps --help lists all flags):
   -s, --json                 JSON, the skeleton of tt-smi -s with memory added.
   -q [-d MEMORY,L1,PIDS]     Everything as text.
   --query-mem=FIELDS         CSV of chips, as nvidia-smi --query-gpu;
   --query-apps=FIELDS        of processes. --format=csv,noheader,nounits
   --help-query-mem           All fields; --help-query-apps those of processes.
   -f [FILE]                  Write it to a file.
-  -l [SEC], -lms MS          Again and again.     -1, --once  The table once.
+  -l [SEC], -lms MS          Repeat.              -1, --once  The table once.
   -i LIST, -u [NAME], -p PID Only these chips, users, processes.
   -ls, -L, --list            The chips by all their names.
   -t, --sort COLUMN          Processes as a tree, or by a column.
-  --demo, --mock N           All of it, and the monitor, on made-up chips.
+  --demo, --mock N           All of it, and the monitor, on simulated chips.
 
 Options:
   --completion SHELL         What makes bash, zsh or fish complete: eval it.
@@ -64,9 +64,9 @@ def main(arguments: list[str] | None = None) -> "NoReturn":
     """Runs a verb and exits, with the codes that `ttmem --help` names."""
     given = sys.argv[1:] if arguments is None else arguments
     if given in (["-h"], ["--help"]):
-        sys.exit(_tell(HELP))
+        sys.exit(_write(HELP))
     if given in (["-V"], ["-v"], ["--version"]):
-        sys.exit(_tell(f"ttmem {ttmem.__version__}\n"))
+        sys.exit(_write(f"ttmem {ttmem.__version__}\n"))
     gc.disable()  # loading leaves no garbage, and neither does one table; a verb that stays turns it on again
     try:
         from ttmem.cli.program import run_program
@@ -95,7 +95,7 @@ def _end(code: int) -> "NoReturn":
     sys.exit(code)
 
 
-def _tell(text: str) -> int:
+def _write(text: str) -> int:
     """Writes a text that is known without loading anything; the exit code."""
     try:
         sys.stdout.write(text)
@@ -107,16 +107,16 @@ def _tell(text: str) -> int:
     return 0
 
 
-def monitor_as_seed(arguments: list[str] | None = None) -> "NoReturn":
+def monitor_as_tt_smi_umd(arguments: list[str] | None = None) -> "NoReturn":
     """The program `tt_smi_umd`: the same monitor under the older one's name."""
     gc.disable()  # as above
-    from ttmem.cli.program import run_seed_monitor
+    from ttmem.cli.program import run_tt_smi_umd
 
-    _end(run_seed_monitor(sys.argv[1:] if arguments is None else arguments))
+    _end(run_tt_smi_umd(sys.argv[1:] if arguments is None else arguments))
 
 
-def serve_as_seed(arguments: list[str] | None = None) -> "NoReturn":
+def serve_as_allocation_server(arguments: list[str] | None = None) -> "NoReturn":
     """The program `allocation_server_poc`: `ttmem serve --log-events` under the older server's name."""
-    from ttmem.cli.program import run_seed_server
+    from ttmem.cli.program import run_allocation_server
 
-    sys.exit(run_seed_server(sys.argv[1:] if arguments is None else arguments))
+    sys.exit(run_allocation_server(sys.argv[1:] if arguments is None else arguments))

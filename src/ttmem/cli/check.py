@@ -59,8 +59,8 @@ class IncidentLimit(NamedTuple):
         from ttmem.view.incidents.lines import lines_of, told_incidents, unkept_texts
 
         yield f"{plural(self.total, 'incident', 's')} > {self.most}"
-        told = told_incidents([(process, not process.is_live) for process in self.refused], self.time_ns)
-        for line in lines_of(told[:_MOST], self.devices, None, is_ascii=True):
+        shown = told_incidents([(process, not process.is_live) for process in self.refused], self.time_ns)
+        for line in lines_of(shown[:_MOST], self.devices, None, is_ascii=True):
             yield "".join(span.text for span in line)
         yield from (f" {text}" for text in unkept_texts(self.refused))
 
@@ -129,7 +129,8 @@ def check(
 ) -> int:
     """List the limits that are crossed, a line for each with the process that holds most; exit code 5 then.
 
-    What nobody knows is told on standard error, and crosses nothing. Exit code 1 if a limit could be judged on no chip.
+    What is not known is listed on standard error, and crosses nothing. Exit code 1 if a limit could be judged on no
+    chip.
     """
     limits = [Limit(_FLAGS[name], amount) for name, amount in amounts.items() if amount is not None]
     if not limits and max_incidents is None:
@@ -150,7 +151,7 @@ def check(
             document |= {"ok": document["ok"] and not incidents.is_crossed, "incidents": incidents.document()}
         click.echo(encoded(document, is_pretty=sys.stdout.isatty()).decode())
     else:
-        _tell(verdicts)
+        _show(verdicts)
         for line in incidents.texts() if incidents else ():
             click.echo(line)
     for error in watched[-1].errors:
@@ -162,7 +163,7 @@ def check(
 
 
 def _watch(source: FigureSource, request: Request, seconds: float) -> list[Snapshot]:
-    """One look, or several over so many seconds."""
+    """One snapshot, or several over a number of seconds."""
     began = time.monotonic()
     watched = [query(source, request, has_identity=False).chosen]
     for number in range(1, _LOOK_COUNT if seconds else 1):
@@ -184,7 +185,7 @@ def _flag(limit: Limit) -> str:
     return "--" + next(flag for flag, which in _FLAGS.items() if which == limit.which).replace("_", "-")
 
 
-def _tell(verdicts: Sequence[Verdict]) -> None:
+def _show(verdicts: Sequence[Verdict]) -> None:
     for verdict in verdicts:
         if verdict.is_crossed:
             click.echo(_line(verdict))
@@ -199,15 +200,15 @@ def _within(verdicts: Sequence[Verdict]) -> str:
     judged_devices = {verdict.device.number for verdict in verdicts}
     unknown = {verdict.device.number for verdict in verdicts if verdict.is_crossed is None}
     count = len(judged_devices - unknown)
-    told = f"{count} device{'' if count == 1 else 's'} within limits"
-    return told + (f", {len(unknown)} unknown" if unknown else "")
+    text = f"{count} device{'' if count == 1 else 's'} within limits"
+    return text + (f", {len(unknown)} unknown" if unknown else "")
 
 
 def _gap(verdict: Verdict) -> str:
     """What is missing to judge it."""
     if verdict.figure_bytes is None:
-        return "nobody tells it"
-    return "others hold some who do not report" if verdict.is_partial else "nobody tells what there is in all"
+        return "not reported"
+    return "processes that do not report hold some of it" if verdict.is_partial else "the total is not reported"
 
 
 def _line(verdict: Verdict) -> str:

@@ -15,7 +15,7 @@ from ttmem.cli.program import program
 
 __all__ = ["SHELLS", "complete", "completions"]
 
-SEED_NAME = "tt_smi_umd"
+OLDER_MONITOR = "tt_smi_umd"
 SHELLS = ("bash", "zsh", "fish")
 _BARE_VERBS = ("ps", "top")
 
@@ -43,29 +43,29 @@ def complete(context: click.Context, /, *, shell: str | None, words: tuple[str, 
 
 def completions(words: list[str], incomplete: str, name: str = "ttmem") -> list[CompletionItem]:
     """What could stand at the end of a line of a program that has these words already."""
-    if name == SEED_NAME:
-        return _without_twins([*_of_seed(words, incomplete), *_of_flags(words, incomplete)])
+    if name == OLDER_MONITOR:
+        return _without_duplicates([*_of_older_monitor(words, incomplete), *_of_flags(words, incomplete)])
     if words and not words[0].startswith("-"):
         return _of_verb(words, incomplete)
     if not words and not incomplete.startswith("-"):
         return _of_verb([], incomplete)
-    return _without_twins(_of_flags(words, incomplete))
+    return _without_duplicates(_of_flags(words, incomplete))
 
 
 def _of_flags(words: list[str], incomplete: str) -> list[CompletionItem]:
     return [item for verb in _BARE_VERBS for item in _of_verb([verb, *words], incomplete)]
 
 
-def _without_twins(found: list[CompletionItem]) -> list[CompletionItem]:
+def _without_duplicates(found: list[CompletionItem]) -> list[CompletionItem]:
     return list({item.value: item for item in found}.values())
 
 
-def _of_seed(words: list[str], incomplete: str) -> list[CompletionItem]:
+def _of_older_monitor(words: list[str], incomplete: str) -> list[CompletionItem]:
     from ttmem.cli.tt_smi_umd import tt_smi_umd
 
     kind = get_completion_class(SHELLS[0])
     assert kind is not None
-    return kind(tt_smi_umd, {}, SEED_NAME, asked_by(SEED_NAME)).get_completions(words, incomplete)
+    return kind(tt_smi_umd, {}, OLDER_MONITOR, asked_by(OLDER_MONITOR)).get_completions(words, incomplete)
 
 
 def _of_verb(words: list[str], incomplete: str) -> list[CompletionItem]:

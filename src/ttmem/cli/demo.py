@@ -1,4 +1,4 @@
-"""`ttmem demo`: a workload on made-up chips, played on the runtime model and watched like any program."""
+"""`ttmem demo`: a workload on simulated chips, played on the runtime model and watched like any program."""
 
 import math
 import os
@@ -70,7 +70,7 @@ def _sizes(context: click.Context, param: click.Parameter, values: tuple[str, ..
     return tuple(sizes)
 
 
-@click.command(short_help="Show a workload on made-up chips, live.")
+@click.command(short_help="Show a workload on simulated chips, live.")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Name all workloads.")
 @click.option("--board", metavar="NAME", help="Other chips than the workload's own: n150, n300, p150, ...")
@@ -202,7 +202,7 @@ def _in_monitor(
 
 
 def _judged(reports: Mapping[int, Report], last: Snapshot, left_bytes: int, width: int | None) -> int:
-    """Says what became of the workloads; the exit code tells whether they held what they should have held."""
+    """Says what became of the workloads; the exit code says whether they held what they should have held."""
     for text in farewell(reports, last, left_bytes):
         click.echo(textwrap.fill(text, width or 120))
     return DONE if is_as_expected(reports, last) else NOT_EQUAL
@@ -222,14 +222,14 @@ def _orders(names: tuple[str, ...], *, board: str | None, speed: float, is_slow:
     chip_offset = 0
     for name in names or (DEFAULT_WORKLOAD,):
         if name not in WORKLOADS:
-            raise click.UsageError(f"no workload {name!r}; there are {', '.join(WORKLOADS)} (--list tells more)")
+            raise click.UsageError(f"no workload {name!r}; there are {', '.join(WORKLOADS)} (--list describes them)")
         orders.append(Order(name=name, board=board, chip_offset=chip_offset, speed=speed, is_slow=is_slow))
         chip_offset += WORKLOADS[name].chip_count
     return orders
 
 
 def _bounded(order: Order, round_count: int | None) -> Order:
-    """Not without end: so many rounds, or as many as show all there is to see."""
+    """Not without end: the given number of rounds, or as many as show all there is to see."""
     from ttmem.metal.workloads import WORKLOADS
 
     return replace(order, round_count=round_count or WORKLOADS[order.name].round_count)

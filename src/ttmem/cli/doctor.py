@@ -17,7 +17,7 @@ _INDENT = " " * 6
 _TOPIC_WIDTH = 18
 
 
-@click.command(short_help="Tell what can be seen here, and why not more.")
+@click.command(short_help="Show what can be seen here, and what is missing.")
 @click.option("--python", metavar="PATH", help="The Python whose ttnn is meant (default: `python` as found here).")
 @click.option("--library", metavar="PATH", help="A libtt_metal.so, instead of an installed package.")
 @click.option("-a", "--all", "has_all", is_flag=True, help="Also list every function that is asked, by its full name.")

@@ -1,4 +1,4 @@
-"""`ttmem dump`: what is alive now, allocation by allocation. The answer goes to whoever asks."""
+"""`ttmem dump`: what is alive now, allocation by allocation. The answer goes to standard output."""
 
 import os
 import sys

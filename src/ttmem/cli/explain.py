@@ -83,7 +83,7 @@ class _Subject(NamedTuple):
 @click.option(
     "--incident", "number", type=click.IntRange(min=1), metavar="N", help="Incident N of it (default: the newest)."
 )
-@click.option("--all", "is_whole", is_flag=True, help="All incidents that are kept, and all rows of their lists.")
+@click.option("--all", "is_whole", is_flag=True, help="All recorded incidents, and all rows of their lists.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/explain.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Maps and marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
@@ -116,8 +116,8 @@ def explain(
         ]
     devices = _devices(snapshot, chosen, is_all=asked.pid is None and asked.path is None)
     if is_json:
-        told = _document(explained, snapshot, chosen, devices)
-        click.echo(encoded(told, is_pretty=screen.is_terminal).decode())
+        document = _document(explained, snapshot, chosen, devices)
+        click.echo(encoded(document, is_pretty=screen.is_terminal).decode())
         return 0
     from ttmem.view.incidents.page import explanation_page, no_incident_page
 
@@ -131,7 +131,7 @@ def explain(
 
 
 def explanation_of(process: ProcessUsage, incident: "Incident", source: Incidents) -> "Explanation":
-    """With the copy of what was alive, or by the incident's own figures where none was kept."""
+    """With the copy of what was alive, or by the incident's own figures where there is no copy."""
     import msgspec
 
     from ttmem.analysis import explain as explained
@@ -161,7 +161,7 @@ def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
         if not found:
             known = ", ".join(str(process.pid) for process in snapshot.processes[:8])
             more = f"; known: {known}" if known else "; no process reports"
-            raise click.BadParameter(f"no process {asked.pid} reports, and no journal of it is kept{more}")
+            raise click.BadParameter(f"no process {asked.pid} reports, and there is no journal of it{more}")
         return found
     if not snapshot.processes:
         theirs = f"; {plural(len(snapshot.foreign), 'place', 's')} of other users may not be read"
@@ -176,12 +176,12 @@ def _incidents(
     chosen: Sequence[ProcessUsage], asked: _Subject, *, is_whole: bool
 ) -> "list[tuple[ProcessUsage, Incident]]":
     """Those that are to be explained: the newest, or all, the newest first."""
-    kept = [(process, incident) for process in chosen for incident in process.incidents]
-    found = [one for one in kept if asked.number is None or one[1].number == asked.number]
+    recorded = [(process, incident) for process in chosen for incident in process.incidents]
+    found = [one for one in recorded if asked.number is None or one[1].number == asked.number]
     if asked.number is not None and not found:
-        names = ", ".join(f"{process.pid}-{incident.number}" for process, incident in kept[-8:])
+        names = ", ".join(f"{process.pid}-{incident.number}" for process, incident in recorded[-8:])
         raise click.BadParameter(
-            f"incident {asked.number} is not kept; kept: {names}" if names else "no incident is kept",
+            f"incident {asked.number} is not recorded; recorded: {names}" if names else "no incident is recorded",
             param_hint="--incident",
         )
     found.sort(key=lambda one: (one[1].time_ns, one[0].key, one[1].number), reverse=True)

@@ -1,4 +1,4 @@
-"""`ttmem fit`: which chips would still take so much."""
+"""`ttmem fit`: which chips have room for a given size."""
 
 import os
 import sys
@@ -21,17 +21,19 @@ from ttmem.view.units import signed_text, size_text
 _WORDS = {True: "fits", False: "does not fit", None: "unknown"}
 
 
-@click.command(short_help="Tell which chips would still take so much.")
-@click.option("--dram", "dram_bytes", callback=size, metavar="SIZE", help="So much DRAM on each chip, in one piece.")
+@click.command(short_help="Show which chips have room for a given size.")
+@click.option("--dram", "dram_bytes", callback=size, metavar="SIZE", help="DRAM needed on each chip, in one piece.")
 @click.option(
     "--l1-per-core",
     "l1_core_bytes",
     callback=size,
     metavar="SIZE",
-    help="So much L1 on each worker core: in a hole above the lowest L1 buffer, or in the headroom below it.",
+    help="L1 needed on each worker core: in a hole above the lowest L1 buffer, or in the headroom below it.",
 )
-@click.option("--devices", "count", type=click.IntRange(min=1), default=1, metavar="N", help="On so many chips (1).")
-@click.option("--idle", "is_idle", is_flag=True, help="Only chips that nobody has open.")
+@click.option(
+    "--devices", "count", type=click.IntRange(min=1), default=1, metavar="N", help="Number of chips needed (1)."
+)
+@click.option("--idle", "is_idle", is_flag=True, help="Only chips that no process has open.")
 @click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/fit.md).")
 @click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
@@ -45,7 +47,7 @@ def fit(
     is_json: bool,
     is_alone: bool,
 ) -> int:
-    """Print the indexes of chips that would still take so much, the emptiest: 0,2.
+    """Print the indexes of chips with room for a given size, the emptiest: 0,2.
 
     The largest free block decides, not the sum of what is free; a chip of which something is not known does not count.
     Why each chip was taken or not goes to standard error. Exit code 4 if there are too few.
@@ -56,18 +58,18 @@ def fit(
     with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as source:
         result = query(source, Request(devices=devices, is_with_ended=True), has_identity=True)
     if not result.chosen.devices:
-        raise NothingToRead("no device is known: nobody reports, and the driver lists none")
+        raise NothingToRead("no device is known: no process reports, and the driver lists none")
     judged = candidates(result.chosen, need, result.telemetry)
     taken = chosen(judged, count)
     if is_json:
-        told = _document(judged, taken, need, count) | {"time": time_text(result.chosen.time_ns)}
-        click.echo(encoded(told, is_pretty=sys.stdout.isatty()).decode())
+        document = _document(judged, taken, need, count) | {"time": time_text(result.chosen.time_ns)}
+        click.echo(encoded(document, is_pretty=sys.stdout.isatty()).decode())
     else:
-        _tell(judged, taken, count)
+        _show(judged, taken, count)
     return NOT_MET if taken is None else DONE
 
 
-def _tell(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, count: int) -> None:
+def _show(judged: Sequence[Candidate], taken: Sequence[Candidate] | None, count: int) -> None:
     for candidate in judged:
         click.echo(f"{_name(candidate)}: {_WORDS[candidate.fits]}{_why(candidate)}", err=True)
     if taken is None:
@@ -87,8 +89,8 @@ def _why(candidate: Candidate) -> str:
     reasons = [candidate.refusal, candidate.doubt]
     for room in candidate.rooms:
         reasons.append(f"{room.name} {size_text(room.needed_bytes)} of {_figures(room)}")
-    told = "; ".join(filter(None, reasons))
-    return f" ({told})" if told else ""
+    text = "; ".join(filter(None, reasons))
+    return f" ({text})" if text else ""
 
 
 def _figures(room: Room | CoreRoom) -> str:

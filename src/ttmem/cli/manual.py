@@ -18,7 +18,7 @@ those of ttmem ps, or of ttmem top where it knows all of them and there is a ter
 """
 _EXITS = (
     ("0", "Done; also if a part could not be read, which JSON lists as errors."),
-    ("1", "Nothing could be read: nobody reports, no daemon, no device."),
+    ("1", "Nothing could be read: no process reports, no daemon, no device."),
     ("2", "A bad flag or query."),
     ("3", "Not running (ttmem serve --status)."),
     ("4", "Does not fit (ttmem fit)."),

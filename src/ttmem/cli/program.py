@@ -20,9 +20,9 @@ __all__ = [
     "is_at_terminal",
     "program",
     "raise_descriptor_limit",
+    "run_allocation_server",
     "run_program",
-    "run_seed_monitor",
-    "run_seed_server",
+    "run_tt_smi_umd",
     "unwritten",
     "with_verb",
 ]
@@ -102,12 +102,12 @@ def _takes(verb: str, arguments: list[str]) -> bool:
 
 
 def is_at_terminal() -> bool:
-    """Whether somebody sits there: keys can come in, and a screen can be drawn."""
+    """Whether it is a terminal: keys can come in, and a screen can be drawn."""
     has_streams = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
     return has_streams and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-def run_seed_monitor(arguments: list[str]) -> int:
+def run_tt_smi_umd(arguments: list[str]) -> int:
     """The same for the program with the older monitor's name."""
     if "_TT_SMI_UMD_COMPLETE" in os.environ or arguments[:1] == ["--completion"]:
         from ttmem.cli.completion import complete
@@ -119,7 +119,7 @@ def run_seed_monitor(arguments: list[str]) -> int:
     return _exit_code(tt_smi_umd, "tt_smi_umd", [*arguments])
 
 
-def run_seed_server(arguments: list[str]) -> int:
+def run_allocation_server(arguments: list[str]) -> int:
     """The same for the program with the older server's name."""
     from ttmem.cli.serve import allocation_server_poc
 
@@ -128,7 +128,7 @@ def run_seed_server(arguments: list[str]) -> int:
 
 
 def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
-    """Whatever happens, told in one line at most."""
+    """Any error, reported in one line at most."""
     try:
         # Not command.main: it has exit codes and words of its own for interrupts and broken pipes.
         with command.make_context(name, arguments) as context:
@@ -164,7 +164,7 @@ def _without_descriptors(name: str) -> int:
 
 
 def unwritten(name: str, error: OSError) -> int:
-    """The exit code if standard output takes no more: nobody reads on, or there is no room; raises any other error."""
+    """The exit code if standard output takes no more: it has no reader, or there is no room; raises any other error."""
     if not isinstance(error, BrokenPipeError) and (error.errno not in _UNWRITABLE or error.filename is not None):
         raise error
     forget(sys.stdout)
@@ -175,5 +175,5 @@ def unwritten(name: str, error: OSError) -> int:
 
 
 def forget(stream: TextIO) -> None:
-    """What could not be written is not tried again, or Python complains when it ends."""
+    """What could not be written is not tried again, or Python prints an error when it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

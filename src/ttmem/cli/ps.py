@@ -58,7 +58,7 @@ def screen_for(request: Request, stream: TextIO | None, environ: Mapping[str, st
 
 @contextmanager
 def opened(request: Request) -> Iterator[TextIO | None]:
-    """Where the answer goes: standard output, or the file of -f; its name is told if we have chosen it."""
+    """Where the answer goes: standard output, or the file of -f; its name is printed if we have chosen it."""
     name = request.filename
     if name is None or name == "-":
         yield sys.stdout
@@ -207,7 +207,7 @@ def page_options(request: Request, screen: Screen | None = None, result: QueryRe
         is_with_ended=request.is_with_ended,
         is_kernels=request.is_kernels,
         order=request.order or "",
-        banner=BANNER if request.made_up_count else "",
+        banner=BANNER if request.simulated_count else "",
         parents=_parents(result.chosen.live) if result and request.is_tree else None,
     )
 
@@ -219,7 +219,7 @@ def table_lines(result: QueryResult, options: PageOptions) -> list[Line]:
 
 
 def listed_processes(request: Request, result: QueryResult) -> list[ProcessUsage]:
-    """Those that other forms tell of, in the order of the table."""
+    """Those that other forms list, in the order of the table."""
     return shown_processes(result.chosen, page_options(request))
 
 
@@ -276,7 +276,7 @@ def answer(request: Request, standard: StandardForm = TableForm) -> int:
             _list_fields(request, screen)
             return DONE
         form = form_of(request, screen, stream, standard)
-        if request.made_up_count is None:
+        if request.simulated_count is None:
             _answer(request, form, screen, os.environ)
             return DONE
         from ttmem.cli.demonstration.simulated_chips import simulated_chips
@@ -284,7 +284,7 @@ def answer(request: Request, standard: StandardForm = TableForm) -> int:
         if not isinstance(form, TableForm):  # which says so itself
             click.echo(f"ttmem: {BANNER}", err=True)
         is_live = request.seconds is not None
-        with simulated_chips(request.made_up_count, os.environ, is_live=is_live) as environ:
+        with simulated_chips(request.simulated_count, os.environ, is_live=is_live) as environ:
             _answer(request._replace(is_alone=True), form, screen, environ)
     return DONE
 
@@ -322,7 +322,7 @@ def _list_fields(request: Request, screen: Screen) -> None:
 
 
 def _repeat(source: FigureSource, request: Request, form: Form, screen: Screen, seconds: float) -> NoReturn:
-    """Answers every so many seconds, until interrupted."""
+    """Answers every `seconds`, until interrupted."""
     gc.enable()
     due = time.monotonic()
     try:

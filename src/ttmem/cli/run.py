@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY_SECONDS = 0.05
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
 _NAME_LENGTH = 100
-_MARK, _MARKS_MOST = "TTMEM_RUN", 8  # those of a run within a run are listed; a journal has room for so many
+_MARK, _MARKS_MOST = "TTMEM_RUN", 8  # those of a run within a run are listed; a journal has room for this many
 
 
 @click.command(short_help="Run a program with tracking on.", context_settings={"allow_interspersed_args": False})
@@ -69,7 +69,7 @@ def run(
     )
     code = _run_to_end(command, environ, journals)
     if journals is not None and journals.has_begun:
-        _tell(journals, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
+        _print_summary(journals, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
     return code
 
 
@@ -121,7 +121,7 @@ def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) 
         if not is_plain:
             _say(
                 "ttmem: libttmem_hook.so is not there, so only programs that use the ttmem client report; "
-                "`ttmem doctor` tells more, --no-hook says that this is meant"
+                "`ttmem doctor` shows more, --no-hook turns this warning off"
             )
         return environ
     obstacle = None if is_plain else obstacle_of(command, environ, hook)
@@ -133,7 +133,7 @@ def _hooked(command: Sequence[str], environ: dict[str, str], *, is_plain: bool) 
     return {**environ, **preloading(environ, hook)}
 
 
-def _tell(journals: ChildJournals, name: str, code: int, *, is_asked: bool, is_plain: bool) -> None:
+def _print_summary(journals: ChildJournals, name: str, code: int, *, is_asked: bool, is_plain: bool) -> None:
     """Says on stderr what was held at most, what is left, and why memory ran out. That nothing was reported is said to
     people only: to others a program that has nothing to do with devices looks exactly as without us."""
     if sys.stderr is None:
@@ -144,7 +144,7 @@ def _tell(journals: ChildJournals, name: str, code: int, *, is_asked: bool, is_p
                 "the ttmem client opened no device, and what ttnn did was not seen (--no-hook)"
                 if is_plain
                 else "no device was opened through ttnn or the ttmem client, or no journal could be made; "
-                "`ttmem doctor` tells what can be seen here"
+                "`ttmem doctor` shows what can be seen here"
             )
             _say(f"ttmem: nothing in `{name}` reported device memory: {cause}")
         return
@@ -181,7 +181,7 @@ def _incidents(journals: ChildJournals, usages: "Sequence[ProcessUsage]", *, has
 
 
 def _say(text: str, lines: "Sequence[Line]" = ()) -> None:
-    """On stderr; where nobody reads that, or it is full, the program runs and ends as it would all the same."""
+    """On stderr; where it has no reader, or is full, the program runs and ends as it would all the same."""
     try:
         click.echo(text, err=True)
         if lines:

@@ -19,11 +19,11 @@ from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
 from ttmem.figures.source import daemon_directories
 from ttmem.sources import Places
 
-__all__ = ["UNITS", "installation", "tell_status"]
+__all__ = ["UNITS", "installation", "show_status"]
 
 
-def tell_status(query_socket: str | None, environ: Mapping[str, str]) -> int:
-    """One line: who answers, or why nobody does. Then a line for each thing that has failed there."""
+def show_status(query_socket: str | None, environ: Mapping[str, str]) -> int:
+    """One line: who answers, or why there is no answer. Then a line for each thing that has failed there."""
     directories = daemon_directories(Places.from_environment(environ, uid=os.geteuid()), environ)
     paths = [query_socket] if query_socket else [os.path.join(directory, SOCKET_NAME) for directory in directories]
     troubles = []
@@ -111,17 +111,17 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def _socket_options(command: Command) -> Command:
     """What both programs take."""
     for option in (
-        click.option("--group", metavar="NAME", help="Let this group ask and everybody report."),
+        click.option("--group", metavar="NAME", help="Let this group query and every user report."),
         click.option(
             "--listen",
             metavar="ADDRESS:PORT",
             help="Also answer on a loopback port, e.g. 127.0.0.1:8265. Every user of this machine can read there what "
-            "all processes hold, with their users, commands and labels; nobody can change anything there.",
+            "all processes hold, with their users, commands and labels; nothing can be changed there.",
         ),
         click.option("--query-socket", metavar="PATH", help="Where to answer (default: daemon.sock in $TTMEM_DIR)."),
         click.option(
             "--socket",
-            "seed_socket",
+            "server_socket",
             metavar="PATH",
             help="Where programs report (default: $TTMEM_SERVER_SOCKET or /tmp/tt_allocation_server.sock).",
         ),
@@ -178,16 +178,16 @@ def serve(
         click.echo(installation(sys.argv[0]), nl=False)
         return DONE
     if is_status:
-        from ttmem.cli.serve import tell_status
+        from ttmem.cli.serve import show_status
 
-        return tell_status(sockets["query_socket"], os.environ)
-    if is_without_server and sockets["seed_socket"] is not None:
+        return show_status(sockets["query_socket"], os.environ)
+    if is_without_server and sockets["server_socket"] is not None:
         raise click.UsageError("--no-server-socket and --socket contradict each other.")
     metrics = (workloads_most, has_aliases)
     _serve(
         _Sockets(**sockets),
         logs_events=logs_events,
-        has_seed_socket=not is_without_server,
+        has_server_socket=not is_without_server,
         metrics=metrics,
         shows_paths=shows_paths,
     )
@@ -208,7 +208,7 @@ def allocation_server_poc(*, is_quiet: bool, **sockets: str | None) -> None:
 class _Sockets(NamedTuple):
     """The options of the same names."""
 
-    seed_socket: str | None
+    server_socket: str | None
     query_socket: str | None
     listen: str | None
     group: str | None
@@ -218,7 +218,7 @@ def _serve(
     asked: _Sockets,
     *,
     logs_events: bool,
-    has_seed_socket: bool = True,
+    has_server_socket: bool = True,
     metrics: tuple[int, bool] = (0, False),
     shows_paths: bool = False,
 ) -> None:
@@ -239,7 +239,7 @@ def _serve(
     known = daemon_directories(places, environ) if os.geteuid() == 0 else places.own  # where viewers look
     paths = [os.path.join(directory, SOCKET_NAME) for directory in known]
     plan = Plan(
-        server_path=server_socket_path(asked.seed_socket, environ) if has_seed_socket else None,
+        server_path=server_socket_path(asked.server_socket, environ) if has_server_socket else None,
         query_path=asked.query_socket or paths[0],
         next_query_paths=tuple(paths if asked.query_socket else paths[1:]),
         group=asked.group,
@@ -247,19 +247,19 @@ def _serve(
         shows_paths=shows_paths,
     )
     serve_daemon(plan, places, environ, logs_events=logs_events, asked=Asked(*metrics))
-    # All is closed and kept. What is left waits for others (a blocked reader), or is memory: the kernel is faster.
+    # All is closed and stored. What is left waits for others (a blocked reader), or is memory: the kernel is faster.
     sys.stderr.flush()
     os._exit(0)
 
 
 def _check(asked: _Sockets) -> None:
-    """What can be told of flags before anything is touched."""
+    """What can be checked of flags before anything is touched."""
     from ttmem.daemon.queries.server import loopback_address
     from ttmem.sources.server_socket import group_id
 
     for name, value in asked._asdict().items():
         if value == "":
-            flag = "--socket" if name == "seed_socket" else f"--{name.replace('_', '-')}"
+            flag = "--socket" if name == "server_socket" else f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{flag}: expected a value, found an empty one; leave the flag out for the default")
     try:
         if asked.listen:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ttmem.cli.common.options import LOOKS, MADE_UP, NO_DAEMON, ManyValues, with_options
+from ttmem.cli.common.options import APPEARANCE, NO_DAEMON, SIMULATED, ManyValues, with_options
 from ttmem.cli.common.request import DEMO_CHIPS, check_colours, device_words
 from ttmem.cli.common.screen import Screen, has_keys
 from ttmem.errors import SelectionError
@@ -33,9 +33,9 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 
 
 @click.command(cls=ManyValues, short_help="Watch which process holds what, live.")
-@with_options(MADE_UP)
+@with_options(SIMULATED)
 @click.option(
-    "--interval", type=click.FloatRange(_LEAST_SECONDS, _MOST_SECONDS), metavar="SEC", help="Time between looks (1)."
+    "--interval", type=click.FloatRange(_LEAST_SECONDS, _MOST_SECONDS), metavar="SEC", help="Time between updates (1)."
 )
 @click.option(
     "-m", "--monitor", "layout", type=click.Choice(["auto", "full", "compact"]), help="How much of each chip."
@@ -47,12 +47,12 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 @click.option("-t", "--tree", "is_tree", is_flag=True, help="Processes as a tree.")
 @click.option("--sort", metavar="COLUMN", callback=_column, help="Processes by this column.")
 @click.option("--readonly", "is_readonly", is_flag=True, help="Send no signals, change nothing.")
-@with_options(LOOKS)
+@with_options(APPEARANCE)
 @click.option("--light/--dark", "is_light", default=None, help="For a bright background, or a dark one.")
 @NO_DAEMON
 @click.pass_context
 def top(context: click.Context, /, **asked: Any) -> int:
-    """Watch which process holds what on which device, live. q leaves, F1 tells all keys.
+    """Watch which process holds what on which device, live. q leaves, F1 shows all keys.
 
     The figures are those of `ttmem ps`. Where nothing can be drawn over, in a pipe or a file, one table is shown.
     """

@@ -32,7 +32,7 @@ class Blocks:
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]})
-@click.option("-w", "--watch", "is_watching", is_flag=True, help="Again and again, also in a pipe.")
+@click.option("-w", "--watch", "is_watching", is_flag=True, help="Repeat, also in a pipe.")
 @click.option(
     "-r", "refresh_ms", type=click.FloatRange(min=100), metavar="MS", help=f"Time between looks ({_REFRESH_MS})."
 )

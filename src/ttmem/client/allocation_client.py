@@ -58,7 +58,7 @@ class AllocationClient(_Calls):
         AllocationClient.is_enabled()
         AllocationClient.lost_count()
 
-    On with TT_ALLOC_TRACKING_ENABLED=1 or TTMEM=1. No call raises, blocks or returns anything; `lost_count` tells how
+    On with TT_ALLOC_TRACKING_ENABLED=1 or TTMEM=1. No call raises, blocks or returns anything; `lost_count` says how
     many reports of this process could not be understood, or found the backlog of the socket full.
     """
 

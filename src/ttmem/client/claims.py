@@ -49,7 +49,7 @@ def is_claimed(target: int) -> bool:
 
 
 def is_in_use(chip: int) -> bool:
-    """Whether anybody has it open."""
+    """Whether any client has it open."""
     return chip in by_hand or any(holder.is_on(chip) for holder in holders)
 
 

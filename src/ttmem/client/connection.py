@@ -4,17 +4,17 @@ Whatever is sent is first put on the backlog; then the caller writes as much as 
 take, and everything while no server is there, waits for a thread in the background, which also looks for the server
 again each second.
 
-Whoever writes needs the interpreter again after each write. Threads that only append would keep it and fill the
+A writer needs the interpreter again after each write. Threads that only append would keep it and fill the
 backlog of a server that is quick enough; so in a crowd they offer it, as long as the socket takes more.
 
   field         changed by                                     holds
-  backlog       any thread: appends; the holder of _lock: takes   messages nobody has begun to send
+  backlog       any thread: appends; the holder of _lock: takes   messages not yet begun to send
   _flight       the holder of _lock, by one assignment            messages taken, and how much of them was written
   _connection   the holder of _lock                               the socket, None: there is no server
   _idle         any thread, atomically                            one token: no thread attends to this in the background
 
-Signal handlers may come in between any two steps, report something themselves, or raise. So nobody waits for _lock
-(whoever holds it looks at the backlog again after letting it go), and a step that must not be lost (bytes were
+Signal handlers may come in between any two steps, report something themselves, or raise. So no thread waits for _lock
+(its holder looks at the backlog again after letting it go), and a step that must not be lost (bytes were
 written, messages taken, the lock held) is done and noted by one call: `list.extend(map(...))`.
 
 While nothing waits, reports do not come here at all: armed, the native core sends them by itself. What waits is never
@@ -56,7 +56,7 @@ Flight = tuple[list[bytes], list[int]]
 
 
 class Connection:
-    """The one connection of this process; a forked child begins anew, with a connection and a backlog of its own."""
+    """The one connection of this process; a forked child begins again, with a connection and a backlog of its own."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -76,7 +76,7 @@ class Connection:
             self._drain()
         crowd = len(self.backlog)
         if crowd > CROWD_MESSAGES and crowd % YIELD_MESSAGES == 0 and self._poll(0):
-            time.sleep(0)  # the server takes more: whoever writes only lacks the interpreter
+            time.sleep(0)  # the server takes more: the writer only lacks the interpreter
 
     def _begin(self) -> None:
         _disarm()
@@ -163,7 +163,7 @@ class Connection:
         return None
 
     def _is_trusted(self, connection: socket.socket) -> bool:
-        """Whoever listens there learns what this process does: it must be root or ourselves."""
+        """The listener there learns what this process does: it must be root or ourselves."""
         uid = server_uid(connection)
         if uid in (0, os.geteuid()):
             return True
@@ -191,7 +191,7 @@ class Connection:
     def _warn(self, what: str) -> None:
         warn_once(
             "server_absent",
-            f"{what}; up to {BACKLOG_MESSAGES:,} reports are kept until there is one, more are counted as lost. "
+            f"{what}; up to {BACKLOG_MESSAGES:,} reports are stored until there is one, more are counted as lost. "
             "`ttmem serve` starts one",
         )
 

@@ -1,6 +1,6 @@
 """A socket whose descriptor the program may close behind our back, and then give to something of its own.
 
-Programs that become daemons close every descriptor they find. The number that was ours is then nobody's, or the
+Programs that become daemons close every descriptor they find. The number that was ours is then free, or the
 program's next file or socket: it must neither be written to nor closed by us. What it stands for is known by
 its inode.
 """
@@ -39,7 +39,7 @@ class OwnSocket(socket.socket):
             return False
 
     def let_go(self) -> None:
-        """Closes the socket, unless somebody has done so; what has its descriptor now is left alone."""
+        """Closes the socket, unless the program has done so; what has its descriptor now is left alone."""
         if self.is_ours():
             self.close()
         else:

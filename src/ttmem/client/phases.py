@@ -1,4 +1,4 @@
-"""Phases: named stretches of a run, for which peaks are kept.
+"""Phases: named stretches of a run, for which peaks are recorded.
 
 with ttmem.phase("decode"):
     ...

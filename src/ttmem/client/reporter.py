@@ -1,7 +1,7 @@
 """`Client`: one program's side of reporting, and the same verbs as plain functions.
 
-A process has one journal, whoever reports in it. A `Client` is therefore no connection: it turns tracking on if asked
-to, remembers which targets it opened, and closes those when it is left.
+A process has one journal, whichever code reports in it. A `Client` is therefore no connection: it turns tracking on if
+asked to, remembers which targets it opened, and closes those when it is left.
 """
 
 import os

@@ -45,7 +45,7 @@ def socket_path(environ: Mapping[str, str]) -> str:
 
 
 def harmless(call: Callable[Given, None], backlog: Sized) -> Callable[Given, None]:
-    """Nothing that is reported may harm the host: what cannot be kept or understood is counted, first of all."""
+    """Nothing that is reported may harm the host: what cannot be stored or understood is counted, first of all."""
 
     @wraps(call)
     def counted(*given: Given.args, **named: Given.kwargs) -> None:

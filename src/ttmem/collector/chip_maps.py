@@ -110,22 +110,22 @@ def _reason(usage: DeviceUsage, pools: Iterable[Pool], gaps: Iterable[Gaps], *, 
     return "read" if any(pool.read_bytes for pool in usage.pools if pool.pool in pools) else ""
 
 
-def _region(pool: Pool, told: Bounds, gaps: Gaps) -> Region:
-    bounds = told.around(gaps)
+def _region(pool: Pool, reported: Bounds, gaps: Gaps) -> Region:
+    bounds = reported.around(gaps)
     return Region(
         pool=pool,
         begin=bounds.begin,
         end=bounds.end,
         used_bytes=gaps.used_bytes,
         count=gaps.placed_count,
-        largest_free_bytes=told.largest_free_bytes(gaps),
+        largest_free_bytes=reported.largest_free_bytes(gaps),
         hole_count=bounds.hole_count(gaps),
-        is_begin_assumed=True,  # no reporter tells where pools begin
+        is_begin_assumed=True,  # no reporter says where pools begin
     )
 
 
 def _ground(begin: int, end: int, ring_bytes: int) -> list[Stretch]:
-    """What is there before anybody allocates."""
+    """What is there before the first allocation."""
     ring_begin = max(0, begin - ring_bytes)
     ground = [Stretch("reserved", 0, ring_begin), Stretch("ring", ring_begin, begin), Stretch("free", begin, end)]
     return [stretch for stretch in ground if stretch.end > stretch.begin]

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from ttmem.snapshot.telemetry import ChipTelemetry
     from ttmem.sources.driver import Driver
 
-__all__ = ["DriverWord", "bank_sizes", "most_memory"]
+__all__ = ["DriverFacts", "bank_sizes", "most_memory"]
 
 _TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "metal", "chips")
 _AGAIN_SECONDS = 10.0  # what the driver calls chips hardly ever changes
 
 
-class DriverWord:
-    """Tells a ledger what the driver says of the chips that processes have named. Any thread may ask for that."""
+class DriverFacts:
+    """Reports to a ledger what the driver says of the chips that processes have named. Any thread may ask for that."""
 
     def __init__(self, driver: "Driver") -> None:
         self._driver = driver
@@ -33,7 +33,7 @@ class DriverWord:
         self._due = float("-inf")
 
     def describe(self, ledger: "Ledger", devices: Iterable[Device]) -> bool:
-        """Tells the ledger what the driver says of these chips. Whether any of that was news to it."""
+        """Reports to the ledger what the driver says of these chips. Whether any of that was new to it."""
         if time.monotonic() >= self._due:
             self._known = self._driver.identities()
             self._due = time.monotonic() + _AGAIN_SECONDS
@@ -56,7 +56,7 @@ def bank_sizes() -> dict[str, BankSizes]:
 
 
 def most_memory(arch: str, card: str) -> tuple[int, int]:
-    """DRAM and L1 of a chip, by the driver's names of its architecture and card; 0 where nobody here knows. Some of its
+    """DRAM and L1 of a chip, by the driver's names of its architecture and card; 0 where that is unknown. Some of its
     cores may be switched off: no chip of that card has more."""
     found = [row for name, row in _table("architectures").items() if arch and name.startswith(arch)]
     boards = [row for name, row in _table("boards").items() if card.lower().startswith(name)]

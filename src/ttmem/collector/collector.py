@@ -1,18 +1,18 @@
 """The collector: journals, and the stock runtime's own counters, in; snapshots out.
 
 It works in two ways. `tick` (or `wait_settled`) looks once, for a table that is printed and forgotten. `start` follows
-all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old, and their course is
-kept for an hour.
+all journals in a thread of its own until `stop`; figures are then at most a few milliseconds old, and their history
+is recorded for an hour.
 
    field                     who touches it
-   _journals                 whoever scans: the thread while it runs, else the caller; guarded by _scanning
-   _ledger, _looks           anybody; each has its own lock
-   _counters                 made by the scan that finds a region; then anybody, has its own lock
-   _recorder                   whoever needs it first makes it; has its own lock
-   _driver                   anybody; two at once tell the ledger the same
+   _journals                 the scanner: the thread while it runs, else the caller; guarded by _scanning
+   _ledger, _snapshots       any thread; each has its own lock
+   _counters                 made by the scan that finds a region; then any thread, has its own lock
+   _recorder                   made by the first thread that needs it; has its own lock
+   _driver                   any thread; two at once report the same to the ledger
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
-   _tick_seconds             the owner before it starts the thread, then nobody
-   notes                     replaced as a whole by the owner, read by anybody
+   _tick_seconds             the owner before it starts the thread, then not changed
+   notes                     replaced as a whole by the owner, read by any thread
 
 `source` is how its snapshots say who read the journals.
 """
@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING
 
 from ttmem import _native
 from ttmem.collector.chip_maps import chip_map_of
-from ttmem.collector.chips import DriverWord, bank_sizes
+from ttmem.collector.chips import DriverFacts, bank_sizes
 from ttmem.collector.history import HistoryRecorder
 from ttmem.collector.kernel_tables import kernel_table_of
-from ttmem.collector.rows import Looks, Surroundings
+from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.collector.rows.allocations import dump_of, process_detail_of
 from ttmem.collector.rows.incidents import copy_from_rows
-from ttmem.collector.rows.looks import Details
+from ttmem.collector.rows.snapshots import Details
 from ttmem.collector.rows.sums import overview_of, with_sums
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Host, Readings, Snapshot, replace
@@ -74,16 +74,16 @@ class Collector:
         driver: "Driver | None" = None,
     ) -> None:
         self.source = source
-        self.notes: tuple[Finding, ...] = ()  # what else whoever owns it wants to be seen
+        self.notes: tuple[Finding, ...] = ()  # what else its owner wants shown
         self._ledger = _native.Ledger()
         for arch, sizes in bank_sizes().items():
             self._ledger.set_bank_sizes(arch, *sizes)
         self._journals = Journals(places, user_of=user_name)
         self._unlisted = UnlistedJournals(places)
-        self._driver = DriverWord(driver) if driver is not None else None
+        self._driver = DriverFacts(driver) if driver is not None else None
         self._counters: RuntimeCounters | None = None
         self._scanning = threading.Lock()
-        self._looks = Looks(self._ledger)
+        self._snapshots = Snapshots(self._ledger)
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
@@ -144,7 +144,7 @@ class Collector:
         return True
 
     def start(self, *, tick_seconds: float | None = None) -> None:
-        """Follows the journals in a thread until `stop`: at once whatever comes, or a look every so many seconds, which
+        """Follows the journals in a thread until `stop`: at once whatever comes, or once every `tick_seconds`, which
         costs next to nothing and shows the same figures. New journals are found at the next half second."""
         if self._thread is not None:
             return
@@ -195,13 +195,13 @@ class Collector:
 
     def _looked(self, details: Details) -> Snapshot:
         """What the ledger says, of chips of which it knows how large their banks are and what the driver says."""
-        surroundings = self._surroundings()
-        snapshot = self._looks.snapshot(surroundings, details)
+        context = self._context()
+        snapshot = self._snapshots.snapshot(context, details)
         if self._driver is None or not self._driver.describe(
             self._ledger, [usage.device for usage in snapshot.devices]
         ):
             return snapshot
-        return self._looks.snapshot(surroundings, details)
+        return self._snapshots.snapshot(context, details)
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> ProcessDetail:
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
@@ -230,10 +230,10 @@ class Collector:
         """Most machines have none; once a scan has found some, they are read for every snapshot."""
         return self._counters.read() if self._counters is not None else NO_READINGS
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(
+    def _context(self) -> SnapshotContext:
+        return SnapshotContext(
             source=self.source,
-            places=tuple(map(clean, self._journals.looked_into or (self._journals.places.main,))),
+            places=tuple(map(clean, self._journals.searched or (self._journals.places.main,))),
             host=self._host,
             user_of=user_name,
             pid_namespace=self._pid_namespace,
@@ -258,12 +258,12 @@ class Collector:
 
     def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
         """What was alive at an incident of a process; `key`: which of several of that pid, else one that lives, else
-        the newest that has an incident of that number. None if no copy is kept."""
+        the newest that has an incident of that number. None if there is no copy."""
         rows = self._ledger.incident(pid, max(0, key or 0), number)
         return copy_from_rows(rows) if rows else None
 
     def history(self, seconds: int) -> History:
-        """What was used when, up to now: since `start`, or one sample if nobody followed the journals."""
+        """What was used when, up to now: since `start`, or one sample if the journals were not followed."""
         return self._sampled().history(seconds)
 
     def _sampled(self) -> HistoryRecorder:

@@ -6,12 +6,12 @@ samples of one pool of one chip are two rings:
     300 places of  1 s      place = second % 300
     300 places of 12 s      place = second // 12 % 300, the highest of its seconds
 
-A place holds its sample plus one, and 0 where no sample was taken. A phase that runs again and again within a second is
+A place holds its sample plus one, and 0 where no sample was taken. A phase that runs repeatedly within a second is
 one phase that goes on: else a loop would fill the hour with marks.
 
    field        who touches it
-   _second      read by anybody, written under _lock
-   all others   whoever samples or asks; guarded by _lock
+   _second      read by any thread, written under _lock
+   all others   any thread that samples or asks; guarded by _lock
 """
 
 import threading
@@ -68,7 +68,7 @@ class Ring:
                 places[tick % PLACES] = 0
 
     def samples(self, step: int, last: int, count: int) -> tuple[int | None, ...]:
-        """So many samples up to the place of time `last`, which is counted in steps; oldest first."""
+        """`count` samples up to the place of time `last`, which is counted in steps; oldest first."""
         places = self._places[step]
         begin = (last - count + 1) % PLACES
         found = places[begin : begin + count]
@@ -83,18 +83,18 @@ class Ring:
         return ring
 
 
-_KEPT = 4096
-_TOLD = 1024  # at once
-_PAUSE_NS = 1_000_000_000  # shorter ones between two runs of a phase are not told
+_STORED_MOST = 4096
+_SHOWN_MOST = 1024  # at once
+_PAUSE_NS = 1_000_000_000  # shorter ones between two runs of a phase are not reported
 
 Rows = Iterable[Sequence[Any]]
 
 
 class EventMarks:
-    """Turns what a ledger's sample tells into marks."""
+    """Turns a ledger's sample into marks."""
 
     def __init__(self) -> None:
-        self._marks: deque[Mark] = deque(maxlen=_KEPT)
+        self._marks: deque[Mark] = deque(maxlen=_STORED_MOST)
         self._is_live: dict[int, bool] = {}  # by the key of a process
         self._ended: dict[tuple[int, str], Mark] = {}  # phases that ended just now, by process and name
         self._running: dict[tuple[int, str], int] = {}  # how often a phase is open
@@ -118,13 +118,13 @@ class EventMarks:
             if not is_live and known.get(key, True) and ended_ns:
                 self._marks.append(Mark(TimeNs(ended_ns), "process_ended", label, pid))
                 self._end_phases(key, ended_ns, pid)
-        self._forget_strangers()
+        self._forget_ended()
 
     def since(self, time_ns: int) -> tuple[Mark, ...]:
         """All that happened then or later, oldest first, and when the phases began that still run."""
-        told = [mark for mark in (*self._marks, *self._ended.values()) if mark.time_ns >= time_ns]
+        shown = [mark for mark in (*self._marks, *self._ended.values()) if mark.time_ns >= time_ns]
         earlier = [mark for mark in self._began.values() if mark.time_ns < time_ns]
-        return tuple(sorted((*earlier, *told), key=lambda mark: mark.time_ns)[-_TOLD:])
+        return tuple(sorted((*earlier, *shown), key=lambda mark: mark.time_ns)[-_SHOWN_MOST:])
 
     def _happened(
         self, row: Sequence[Any], names: Mapping[int, tuple[int, str]], refused: dict[tuple[Any, ...], Mark]
@@ -163,8 +163,8 @@ class EventMarks:
             self._began.pop((owner, name), None)
             self._marks.append(Mark(TimeNs(time_ns), "phase_ended", name, pid))
 
-    def _forget_strangers(self) -> None:
-        """Processes that nobody knows any more have no phases; what was told of them stays told."""
+    def _forget_ended(self) -> None:
+        """Processes that are no longer known have no phases; what was reported of them stays."""
         self._marks.extend(mark for of, mark in self._ended.items() if of[0] not in self._is_live)
         self._ended = {of: mark for of, mark in self._ended.items() if of[0] in self._is_live}
         self._began = {of: mark for of, mark in self._began.items() if of[0] in self._is_live}
@@ -179,14 +179,14 @@ class EventMarks:
 
 
 def _together(first: Mark, other: Mark) -> Mark:
-    """Refusals of one kind on one chip within a second: whoever tries again and again is told once."""
+    """Refusals of one kind on one chip within a second: repeated tries are reported once."""
     size = max(first.size_bytes or 0, other.size_bytes or 0) or None
     return replace(first, size_bytes=size, count=first.count + other.count)
 
 
 _SECOND_NS = 1_000_000_000
-_KEPT_SECONDS = PLACES * STEPS[-1]
-_CHIPS_MOST = 256  # strangers may name devices by the thousand
+_HISTORY_SECONDS = PLACES * STEPS[-1]
+_CHIPS_MOST = 256  # any process may name devices by the thousand
 _NEVER = (Pool.CB,)  # those of several programs lie over each other: their sum is nothing that was ever used
 _ALWAYS = (Pool.DRAM, Pool.L1)  # of a chip that is looked at: known to be 0 until something is there
 
@@ -220,10 +220,10 @@ class HistoryRecorder:
                 self._take(second)
 
     def history(self, seconds: int) -> History:
-        """The last so many seconds in at most `PLACES` samples; each is the highest of those it stands for."""
+        """The last `seconds` in at most `PLACES` samples; each is the highest of those it stands for."""
         self.take_due()
         with self._lock:
-            span = max(1, min(_KEPT_SECONDS, seconds))
+            span = max(1, min(_HISTORY_SECONDS, seconds))
             step = step_for(span)
             count = -(-span // step)
             last = self._second // step
@@ -263,12 +263,12 @@ class HistoryRecorder:
 
     def _make_room(self, second: int) -> None:
         """Empties the places since the last sample, and drops chips that have no sample left."""
-        if second < self._second:  # the clock was set back: what was cannot be told from what will be
+        if second < self._second:  # the clock was set back: past and future cannot be distinguished
             self._chips.clear()
         gone = [
             chip
             for chip, rings in self._chips.items()
-            if all(second - ring.last_second >= _KEPT_SECONDS for ring in rings.values())
+            if all(second - ring.last_second >= _HISTORY_SECONDS for ring in rings.values())
         ]
         for chip in gone:
             del self._chips[chip]
@@ -280,14 +280,14 @@ class HistoryRecorder:
 def _put_counted(
     rings: dict[Pool, Ring], second: int, number: int, unique_id: int | None, pools: Sequence[Sequence[int]]
 ) -> None:
-    """What was counted of a chip; a pool of which nothing is told holds nothing."""
-    told = {Pool.numbered(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool != Pool.CB.number}
-    for pool in (*_ALWAYS, *told):
+    """What was counted of a chip; a pool without a report holds nothing."""
+    shown = {Pool.numbered(pool): (highest, capacity) for pool, _, highest, capacity in pools if pool != Pool.CB.number}
+    for pool in (*_ALWAYS, *shown):
         if pool not in rings:
             known = rings.get(_ALWAYS[0])
             rings[pool] = known.zeros(number, unique_id) if known else Ring(number, unique_id)
     for pool, ring in rings.items():
-        highest, capacity = told.get(pool, (0, 0))
+        highest, capacity = shown.get(pool, (0, 0))
         ring.device = number
         ring.origin = "counted"
         ring.capacity_bytes = capacity or ring.capacity_bytes

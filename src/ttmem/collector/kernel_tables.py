@@ -10,7 +10,7 @@ from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["kernel_table_of"]
 
-_ESTIMATED = 64  # a flag of a row: charged by the seeds' rule
+_ESTIMATED = 64  # a flag of a row: charged as binary size x cores
 
 
 def kernel_table_of(

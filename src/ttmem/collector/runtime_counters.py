@@ -37,8 +37,8 @@ from ttmem.snapshot.values import clean
 __all__ = ["Differences", "RuntimeCounters", "chips_of"]
 
 OLD_STAMP_NS = 10_000_000_000
-_PEAKS_MOST = 10_000  # of processes that came and went; then they start anew
-_ALWAYS_TOLD = (Pool.DRAM, Pool.L1)
+_PEAKS_MOST = 10_000  # of processes that came and went; then they start over
+_ALWAYS_SHOWN = (Pool.DRAM, Pool.L1)
 _Held = list[tuple[Device, ReadChip, ReadProcess]]
 
 
@@ -117,7 +117,7 @@ class RuntimeCounters:
         )
 
     def _process(self, held: _Held, look: _Look) -> ProcessUsage:
-        """A process that only the counters tell about."""
+        """A process that only the counters list."""
         _, chip, first = held[0]
         is_unknown = first.pid in look.unknown
         stamps = [process.last_update_ns for _, _, process in held if process.last_update_ns]
@@ -152,11 +152,11 @@ class RuntimeCounters:
         return tuple(
             _pool(pool, used, self._peak((*life, pool), used, look.now_ns))
             for pool, used in sorted(process.used.items())
-            if used or pool in _ALWAYS_TOLD or (*life, pool) in self._peaks
+            if used or pool in _ALWAYS_SHOWN or (*life, pool) in self._peaks
         )
 
     def _peak(self, key: tuple[object, ...], used: int, now_ns: int) -> tuple[int, int]:
-        """The highest figure seen so far; there may have been higher ones that nobody read."""
+        """The highest figure seen so far; there may have been higher ones that were not read."""
         if used > 0 and used >= self._peaks.get(key, (0, 0))[0]:
             self._peaks[key] = (used, now_ns)
         return self._peaks.get(key, (used, now_ns))
@@ -175,25 +175,25 @@ class RuntimeCounters:
     def _device(self, usage: DeviceUsage, chip: ReadChip, look: _Look) -> DeviceUsage:
         """A chip with what the processes hold that do not report, and what the ended ones left in the counters."""
         plain = [process for process in chip.processes if process.pid not in look.reporting]
-        telling = [process for process in plain if process.pid not in look.unknown]
+        counting = [process for process in plain if process.pid not in look.unknown]
         if plain:
             usage = _unplaced(usage)
         pools = {pool.pool: pool for pool in usage.pools if not pool.is_untouched}
         for pool in chip.used:
-            told = sum(process.used[pool] for process in telling)
+            counted_bytes = sum(process.used[pool] for process in counting)
             # Where processes report, what the counters cannot account for is theirs, on other threads.
-            rest = 0 if len(plain) < len(chip.processes) else chip.used[pool] - told
+            rest = 0 if len(plain) < len(chip.processes) else chip.used[pool] - counted_bytes
             before = pools.get(pool)
             if before and not before.is_read:
-                pools[pool] = _beside(before, told, chip.stale[pool])
-            elif before or told or rest or chip.stale[pool] or (telling and pool in _ALWAYS_TOLD):
-                part = _RegionShare(told, rest, chip.stale[pool])
+                pools[pool] = _beside(before, counted_bytes, chip.stale[pool])
+            elif before or counted_bytes or rest or chip.stale[pool] or (counting and pool in _ALWAYS_SHOWN):
+                part = _RegionShare(counted_bytes, rest, chip.stale[pool])
                 pools[pool] = self._read_pool(usage.device, pool, before, part, now_ns=look.now_ns)
         joined = replace(
             usage,
             device=replace(usage.device, open_count=usage.device.open_count + len(plain)) if plain else usage.device,
             pools=tuple(pools[pool] for pool in sorted(pools)),
-            doubt=first_reason([usage.doubt, "uncounted" if len(telling) < len(plain) else ""]),
+            doubt=first_reason([usage.doubt, "uncounted" if len(counting) < len(plain) else ""]),
         )
         if joined.launch_count is None or joined.doubt:
             return joined
@@ -202,7 +202,7 @@ class RuntimeCounters:
     def _read_pool(
         self, device: Device, pool: Pool, before: PoolUsage | None, part: _RegionShare, *, now_ns: int
     ) -> PoolUsage:
-        """A pool of a chip on which nobody reports; `before`: what another region of the same chip said."""
+        """A pool of a chip on which no process reports; `before`: what another region of the same chip said."""
         used = part.told_bytes + part.rest_bytes + (before.used_bytes if before else 0)
         return _pool(
             pool,
@@ -215,7 +215,7 @@ class RuntimeCounters:
 
 
 def _unplaced(usage: DeviceUsage) -> DeviceUsage:
-    """Where somebody does not report, nobody knows what is free in one piece, the fullest core, nor the headroom."""
+    """Where a process does not report, the largest free block, the fullest core and the headroom are unknown."""
     pools = (replace(pool, largest_free_bytes=None, largest_free_bank_bytes=None) for pool in usage.pools)
     return replace(
         usage,
@@ -228,9 +228,9 @@ def _unplaced(usage: DeviceUsage) -> DeviceUsage:
     )
 
 
-def _beside(counted: PoolUsage, told: int, stale: int) -> PoolUsage:
+def _beside(counted: PoolUsage, counted_bytes: int, stale: int) -> PoolUsage:
     """What was read stands beside what was counted."""
-    read = (counted.read_bytes or 0) + told if told or counted.read_bytes is not None else None
+    read = (counted.read_bytes or 0) + counted_bytes if counted_bytes or counted.read_bytes is not None else None
     return replace(counted, read_bytes=read, stale_bytes=(counted.stale_bytes or 0) + stale)
 
 
@@ -275,7 +275,7 @@ _EQUAL = _Verdict()
 
 
 class Differences:
-    """Remembers, for every process that is told of twice, what the last comparison said."""
+    """Remembers, for every process that two sources report, what the last comparison said."""
 
     def __init__(self) -> None:
         self._verdicts: dict[int, _Verdict] = {}
@@ -295,7 +295,7 @@ class Differences:
 
 
 def _is_comparable(process: ProcessUsage, held: Held, read_ns: int) -> bool:
-    """A process whose every allocation is counted, and which had nothing to tell for a moment."""
+    """A process whose every allocation is counted, and which had nothing to report for a moment."""
     if process.source != "journal" or process.origin != "counted" or process.reason:
         return False
     stamps = [process.last_event_time_ns, *(read.last_update_ns for _, _, read in held)]

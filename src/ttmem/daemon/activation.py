@@ -1,4 +1,4 @@
-"""What a service manager (systemd) and a service say to each other: sockets handed over, readiness told back.
+"""What a service manager (systemd) and a service say to each other: sockets handed over, readiness reported back.
 
 Both are a few lines of environment, so no library: LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES name descriptors from 3
 on; NOTIFY_SOCKET is where a datagram says READY=1.
@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from ttmem.errors import CannotServe
 
-__all__ = ["given_sockets", "tell_manager"]
+__all__ = ["given_sockets", "notify_manager"]
 
 _FIRST = 3
 _NAMES = {"server": "server", "query": "query", "seed": "server"}  # the last is of units installed before
@@ -45,8 +45,8 @@ def _taken(descriptor: int, name: str) -> socket.socket:
     return given
 
 
-def tell_manager(environ: Mapping[str, str], *words: str) -> None:
-    """Tells the service manager, if there is one; it is no error that nobody listens."""
+def notify_manager(environ: Mapping[str, str], *words: str) -> None:
+    """Notifies the service manager, if there is one; it is no error if none listens."""
     address = environ.get("NOTIFY_SOCKET", "")
     if not address.startswith(("/", "@")):
         return

@@ -17,7 +17,7 @@ _MOST_BYTES = 4 << 30
 
 
 class Remembering(Protocol):
-    """The part of a ledger that can be kept."""
+    """The part of a ledger that can be stored."""
 
     def checkpoint(self) -> bytes | None: ...
     def restore(self, checkpoint: bytes, /) -> tuple[int, str]: ...
@@ -37,20 +37,20 @@ class Checkpoint:
         self._error = ""
 
     def restore(self) -> None:
-        """Gives the ledger what was kept; a file that cannot be used is set aside and said so in one line."""
+        """Gives the ledger what was stored; a file that cannot be used is set aside and said so in one line."""
         try:
-            kept = _read(self.path)
+            stored = _read(self.path)
         except FileNotFoundError:
             return
         except OSError as error:
             self._say(f"{self.path}: the checkpoint cannot be read ({error.strerror}); going on without it")
             return
-        self._restored_count, why = self._ledger.restore(kept)
+        self._restored_count, why = self._ledger.restore(stored)
         if why:
             aside = f"{self.path}.damaged"
             with suppress(OSError):
                 os.replace(self.path, aside)
-            self._say(f"{self.path}: the checkpoint is not used: {why}; it is kept as {aside}")
+            self._say(f"{self.path}: the checkpoint is not used: {why}; it is moved to {aside}")
 
     def write(self) -> None:
         """Writes what changed since the last time; what could not be written is tried again the next time."""
@@ -76,7 +76,7 @@ class Checkpoint:
         return f"{self.path}: the checkpoint cannot be written ({self._error}): {lost}" if self._error else ""
 
     def facts(self) -> dict[str, Any]:
-        """What /healthz tells about it."""
+        """What /healthz says about it."""
         return {
             "path": self.path,
             "restored": self._restored_count,
@@ -105,6 +105,6 @@ def _replace(path: str, text: bytes) -> None:
             opened.write(text)
         os.replace(new, path)
     except OSError:
-        with suppress(OSError):  # half a checkpoint is of use to nobody, least of all on a full disk
+        with suppress(OSError):  # half a checkpoint is of no use, least of all on a full disk
             os.unlink(new)
         raise

@@ -5,7 +5,7 @@ main               signals, once a second a look at the others      a signal
 ttmem-collector    follows journals, samples their course           them
 ttmem-server-socket takes messages into the ledger (native)          them
 ttmem-queries      HTTP, with a few helpers that encode             questions
-ttmem-log          writes stdout                                    lines, and whoever reads stdout
+ttmem-log          writes stdout                                    lines, and the reader of stdout
 ttmem-checkpoint   writes a file once a second                      the disk
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 
 import ttmem
 from ttmem.collector import Collector
-from ttmem.daemon.activation import tell_manager
+from ttmem.daemon.activation import notify_manager
 from ttmem.daemon.checkpoint import Checkpoint
 from ttmem.daemon.dumping import Dumping
 from ttmem.daemon.listeners import Listeners, Plan, open_listeners
@@ -56,11 +56,11 @@ def serve(plan: Plan, places: Places, environ: Mapping[str, str], *, logs_events
         daemon = Daemon(listeners, places, Driver(environ), logs_events=logs_events, asked=asked)
         daemon.start()
         _collect_seldom()
-        tell_manager(environ, "READY=1", f"STATUS={daemon.ready_line}")
+        notify_manager(environ, "READY=1", f"STATUS={daemon.ready_line}")
         for number in signals.until_the_end(each_second=daemon.look_after):
             if number == signal.SIGUSR1:
                 daemon.log.ask_for_dump()
-        tell_manager(environ, "STOPPING=1")
+        notify_manager(environ, "STOPPING=1")
         daemon.stop()
 
 
@@ -89,7 +89,7 @@ class Daemon:
             self._feed = ServerFeed(self._collector.ledger, listeners.server, logs_events=logs_events)
         self._tried = self._began
         self._dumping = Dumping(self._collector)
-        self.log = Log(_STDOUT, source=self._take_log, dump=self._dumping.text, complain=complain)
+        self.log = Log(_STDOUT, source=self._take_log, dump=self._dumping.text, warn=warn)
         self._statistics = Statistics(self._collector.snapshot) if logs_events else None
         if self._statistics:
             self.log.regularly(self._statistics.regular_text)
@@ -110,8 +110,8 @@ class Daemon:
             ),
             shows_paths=listeners.shows_paths,
         )
-        self._queries = QueryServer(questions, listeners.for_queries, complain=complain)
-        self._complaints: set[str] = set()
+        self._queries = QueryServer(questions, listeners.for_queries, warn=warn)
+        self._warnings: set[str] = set()
 
     @property
     def ready_line(self) -> str:
@@ -151,16 +151,16 @@ class Daemon:
         self._queries.stop(deadline - time.monotonic())
         self._checkpoints.join(max(0.0, deadline - time.monotonic()))
         if self._checkpoints.is_alive():
-            complain(f"{self._checkpoint.path}: the last checkpoint takes too long; the one before is kept")
+            warn(f"{self._checkpoint.path}: the last checkpoint takes too long; the one before stays")
 
     def look_after(self) -> None:
         """Says once what went wrong since the last look."""
         for name, is_alive in self._workers().items():
             if not is_alive:
-                self._complain_once(f"the {name} has ended by a fault of its own; restart this daemon")
+                self._warn_once(f"the {name} has ended by a fault of its own; restart this daemon")
         for served in (self._listeners.server, self._listeners.query):
             if served and not served.is_in_place():
-                self._complain_once(f"{served.path}: somebody removed or replaced this socket; restart this daemon")
+                self._warn_once(f"{served.path}: this socket was removed or replaced; restart this daemon")
         if self._listeners.is_server_blocked and time.monotonic() >= self._tried + _TRY_AGAIN_SECONDS:
             self._tried = time.monotonic()
             self._try_server()
@@ -170,7 +170,7 @@ class Daemon:
         try:
             served = self._listeners.try_server()
         except CannotServe as error:  # now it is a server of our own user
-            self._complain_once(str(error))
+            self._warn_once(str(error))
             return
         if served is not None:
             self._feed = ServerFeed(self._collector.ledger, served, logs_events=self._logs_events)
@@ -179,10 +179,10 @@ class Daemon:
         self._note_troubles()
 
     def _note_troubles(self) -> None:
-        """Tells in the log, once, and to whoever looks at figures, which sockets are not as they were asked for."""
+        """Says in the log, once, and in the notes of figures, which sockets are not as they were asked for."""
         for trouble in self._listeners.troubles:
-            if trouble not in self._complaints:
-                self._complaints.add(trouble)
+            if trouble not in self._warnings:
+                self._warnings.add(trouble)
                 self.log.say(f"ttmem: {trouble}")
         self._collector.notes = tuple(Finding("socket_blocked", 1, text=text) for text in self._listeners.troubles)
 
@@ -194,10 +194,10 @@ class Daemon:
             wait_seconds = 0.0
         return *self._collector.ledger.take_log(wait_seconds), 0, 0
 
-    def _complain_once(self, text: str) -> None:
-        if text not in self._complaints:
-            self._complaints.add(text)
-            complain(text)
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warnings:
+            self._warnings.add(text)
+            warn(text)
 
     def _workers(self) -> dict[str, bool]:
         return {
@@ -258,7 +258,7 @@ class Daemon:
         }
 
 
-def complain(text: str) -> None:
+def warn(text: str) -> None:
     """One line on stderr, if there is one."""
     sys.stderr.write(f"ttmem: {text}\n")
     sys.stderr.flush()

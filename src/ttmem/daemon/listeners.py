@@ -2,7 +2,7 @@
 
 Another user may have put something in the way: a file, a socket or a lock in /tmp, a directory in /dev/shm. Then the
 query socket goes to the next place where viewers look for it. The socket where programs report has one place only:
-without it root's daemon goes on, tells so, and tries again now and then; a daemon of another user is refused.
+without it root's daemon goes on, says so, and tries again now and then; a daemon of another user is refused.
 """
 
 import os
@@ -37,11 +37,11 @@ class Plan(NamedTuple):
 class Listeners:
     """What is open, until the block that opened it ends. Used by one thread, but for `server` and `troubles`."""
 
-    def __init__(self, open_seed: Callable[[], ServedSocket] | None) -> None:
+    def __init__(self, open_server: Callable[[], ServedSocket] | None) -> None:
         self.server: ServedSocket | None = None
         self.query: ServedSocket
         self.port: socket.socket | None = None
-        self._open_server = open_seed  # until it is open
+        self._open_server = open_server  # until it is open
         self._server_trouble = ""
         self.query_trouble = ""
         self.shows_paths = False
@@ -143,8 +143,8 @@ def _check_owner(directory: str, owner: int, *, is_private: bool) -> None:
 
 
 def _prepare_directory(directory: str, group: int | None) -> None:
-    """Makes the directory if need be, private; lets a group through a private one of ours, nobody else."""
-    with suppress(OSError):  # not there and not to be made: told when the socket is bound
+    """Makes the directory if need be, private; lets a group through a private one of ours, and no other."""
+    with suppress(OSError):  # not there and not to be made: reported when the socket is bound
         os.mkdir(directory, 0o700)
     try:
         facts = os.stat(directory)

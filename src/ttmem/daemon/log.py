@@ -1,13 +1,13 @@
 """What the daemon prints: one line when it is ready, and if asked for events, statistics and dumps in
 the forms of the allocation server's log.
 
-One thread writes, and nobody waits for it. A log that is not read fast enough loses lines, which are counted and told
-in one line later; a log that nobody reads any more is given up, and the daemon serves on.
+One thread writes, and no other waits for it. A log that is not read fast enough loses lines, which are counted and
+reported in one line later; a log without a reader is given up, and the daemon serves on.
 
    field                       who touches it
-   _waiting, _lost             anybody, under _lock
-   _told, _is_given_up, _due   the thread alone; so is _has_complained
-   _dropped                    written by the thread, read by anybody
+   _waiting, _lost             any thread, under _lock
+   _reported, _is_given_up, _due   the thread alone; so is _has_warned
+   _dropped                    written by the thread, read by any thread
 """
 
 import errno
@@ -25,7 +25,7 @@ Dumps = Callable[[str], str]  # one of the words below -> its text
 PAGE, REMAINING, KERNELS = "page", "remaining", "kernels"  # asked for by a signal, and by two messages of the protocol
 
 _WAIT_SECONDS = 0.1
-_DUMP_EVERY_SECONDS = 1.0  # however often anybody asks
+_DUMP_EVERY_SECONDS = 1.0  # however often it is asked for
 _MOST_WAITING = 1 << 20  # characters of our own lines that may wait for a blocked reader
 _READER_GONE = (errno.EPIPE, errno.EBADF, errno.EIO, errno.ECONNRESET)
 
@@ -33,21 +33,19 @@ _READER_GONE = (errno.EPIPE, errno.EBADF, errno.EIO, errno.ECONNRESET)
 class Log:
     """A stream of lines on a descriptor, usually stdout."""
 
-    def __init__(
-        self, descriptor: int, *, source: LogSource | None, dump: Dumps, complain: Callable[[str], None]
-    ) -> None:
+    def __init__(self, descriptor: int, *, source: LogSource | None, dump: Dumps, warn: Callable[[str], None]) -> None:
         self._descriptor = descriptor
         self._source = source or self._nothing
         self._dump = dump
-        self._complain = complain
+        self._warn = warn
         self._lock = threading.Lock()
         self._waiting: deque[str] = deque()
         self._waiting_characters = 0
         self._lost = 0
         self._dropped = 0  # by the source, as it last said
-        self._told = 0
+        self._reported = 0
         self._is_given_up = False
-        self._has_complained = False  # of a disk that may be emptied
+        self._has_warned = False  # of a disk that may be emptied
         self._is_dump_asked_for = threading.Event()
         self._due = dict.fromkeys((PAGE, REMAINING, KERNELS), False)
         self._dump_from = float("-inf")
@@ -62,7 +60,7 @@ class Log:
 
     @property
     def lost_count(self) -> int:
-        """How many lines nobody will ever read."""
+        """How many lines will never be read."""
         return self._lost + self._dropped
 
     def start(self, first: str) -> None:
@@ -72,7 +70,7 @@ class Log:
         self._thread.start()
 
     def regularly(self, text: Callable[[], str]) -> None:
-        """Asks for text again and again, several times a second; mostly it will be empty."""
+        """Asks for text several times a second; mostly it will be empty."""
         self._regular.append(text)
 
     def say(self, text: str) -> None:
@@ -131,9 +129,9 @@ class Log:
     def _tell_losses(self, dropped: int) -> None:
         self._dropped = dropped
         lost = self.lost_count
-        line = b"ttmem: %d log lines dropped: they were not read in time\n" % (lost - self._told)
-        if lost > self._told and self._write(line, is_counted=False):
-            self._told = lost
+        line = b"ttmem: %d log lines dropped: they were not read in time\n" % (lost - self._reported)
+        if lost > self._reported and self._write(line, is_counted=False):
+            self._reported = lost
 
     def _write(self, text: bytes, *, is_counted: bool = True) -> bool:
         """Writes all of it, however long the reader takes; False if it cannot be written at all."""
@@ -142,7 +140,7 @@ class Log:
                 return False
             try:
                 text = text[os.write(self._descriptor, text) :]
-            except BlockingIOError:  # somebody made it so; wait as if nobody had
+            except BlockingIOError:  # another program made it non-blocking; wait all the same
                 select.select([], [self._descriptor], [], 1.0)
             except OSError as error:
                 self._fail(error, text if is_counted else b"")
@@ -155,10 +153,10 @@ class Log:
             self._lost += text.count(b"\n")
         if error.errno in _READER_GONE:
             self._is_given_up = True
-            self._complain(f"nobody reads the log any more ({error.strerror}); serving on without it")
-        elif not self._has_complained:
-            self._has_complained = True
-            self._complain(f"the log cannot be written ({error.strerror}); serving on, and trying again")
+            self._warn(f"the log has no reader any more ({error.strerror}); serving on without it")
+        elif not self._has_warned:
+            self._has_warned = True
+            self._warn(f"the log cannot be written ({error.strerror}); serving on, and trying again")
 
     def _nothing(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
         self._is_over.wait(wait_seconds)

@@ -61,8 +61,8 @@ def statistics_text(snapshot: Snapshot) -> str:
 
 
 def _holds_something(usage: DeviceUsage) -> bool:
-    told = (pool for pool in usage.pools if not pool.is_read)
-    return any(pool.used_bytes or pool.count for pool in told) or any(kind.count for kind in usage.kinds)
+    reported = (pool for pool in usage.pools if not pool.is_read)
+    return any(pool.used_bytes or pool.count for pool in reported) or any(kind.count for kind in usage.kinds)
 
 
 def _device_lines(usage: DeviceUsage) -> list[str]:

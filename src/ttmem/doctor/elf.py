@@ -1,6 +1,6 @@
 """What an executable or a shared library says about itself: loader, needed libraries, dynamic symbols, calls.
 
-Read from the program headers alone, as the dynamic loader does, so a file without section headers tells as much. Any
+Read from the program headers alone, as the dynamic loader does, so a file without section headers says as much. Any
 file may come: every offset is checked against the file, counts are bounded by its size, and whatever does not fit is an
 `ElfError` that says what. Files are read, never mapped: one that is cut short meanwhile cannot kill us.
 

@@ -184,6 +184,8 @@ def _verdict(what: ShownRuntime) -> Check:
     if what.level == "full":
         return Check(Status.PASS, topic, "full")
     if what.level == "reduced":
-        return Check(Status.WARN, topic, f"reduced, this release does not tell: {lost}", "use a newer ttnn if you can")
+        return Check(
+            Status.WARN, topic, f"reduced, this release does not report: {lost}", "use a newer ttnn if you can"
+        )
     status = Status.FAIL if what.feature.is_vital else Status.WARN
     return Check(status, topic, f"none, this release lacks {lost}", "use a newer ttnn if you can")

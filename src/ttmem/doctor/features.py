@@ -34,7 +34,7 @@ _MESH = ("mesh_device_initialized", "mesh_impl_id", "mesh_impl_device_ids", "ope
 
 
 def _on_a_mesh(*texts: str) -> tuple[FeatureNeed, ...]:
-    """Whatever happens is told of the mesh it happens on."""
+    """Events are reported for the mesh they happen on."""
     return _needs(*_MESH, *texts)
 
 

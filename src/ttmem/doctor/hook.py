@@ -23,7 +23,7 @@ def preloading(environ: Mapping[str, str], path: str) -> dict[str, str]:
     """The variables with which a program loads the hook before everything else, and keeps what it preloads already.
 
     A program built with AddressSanitizer refuses to start behind any preloaded library. One that is started somewhere
-    down the line cannot be recognised from here, so it is told not to mind, unless the user said something about that.
+    down the line cannot be recognised from here, so its sanitizer is set not to mind, unless the user set that.
     """
     others = _others(environ, path)
     options = environ.get(_ASAN, "")

@@ -1,7 +1,7 @@
 """The libraries of one stock runtime: libtt_metal.so and what is loaded with it, found as the loader finds them.
 
 Names that a library needs are looked for along the search paths that stand in the files, then in $LD_LIBRARY_PATH. Only
-the runtime's own libraries are followed; where the system's lie is nobody's question here.
+the runtime's own libraries are followed; where the system's lie does not matter here.
 """
 
 import os
@@ -38,7 +38,7 @@ class Installation:
         return symbol in self.library.imported or any(symbol in elf.exported for elf in (self.library, *self.others))
 
     def calls(self, symbol: str) -> bool:
-        """Whether anybody reaches it by name, so that another definition can stand in for it."""
+        """Whether any caller reaches it by name, so that another definition can stand in for it."""
         return any(symbol in elf.called for elf in (self.library, *self.others))
 
 
@@ -57,7 +57,7 @@ def of_package(package: Package, environ: Mapping[str, str]) -> Installation:
 
 
 def of_library(path: str, environ: Mapping[str, str]) -> Installation:
-    """A library that somebody names. OSError or ElfError if it is none."""
+    """A library given by name. OSError or ElfError if it is none."""
     library = read_elf(path)
     beside = glob(os.path.join(escape(os.path.dirname(os.path.abspath(path))), "_ttnn*.so"))
     found = _followed([path, *sorted(beside)], environ)

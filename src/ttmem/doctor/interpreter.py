@@ -13,7 +13,7 @@ from ttmem.errors import TtmemError
 __all__ = ["Package", "likely_pythons", "package_of", "sites_trouble"]
 
 _ANSWER_SECONDS = 20.0
-_WORDS_MOST = 80  # of a complaint: some repeat the whole question
+_WORDS_MOST = 80  # of an error: some repeat the whole question
 # Not from the current directory: in a checkout of the runtime a folder of that name lies there.
 _QUESTION = """
 import importlib.util, json, sys

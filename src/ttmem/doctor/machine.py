@@ -1,6 +1,6 @@
 """The machine around it: room and rights for journals, the runtime's own counters, Inspector, cards, kernel, daemon.
 
-Everything is looked at from outside: no device is opened, nothing is created, nobody is asked to do anything.
+Everything is looked at from outside: no device is opened, nothing is created, no process is asked to do anything.
 """
 
 import mmap
@@ -43,7 +43,7 @@ def machine_checks(environ: Mapping[str, str], *, uid: int, cards: str = _CARDS)
 
 
 def _journals(directory: str, uid: int, *, is_named: bool) -> Check:
-    """As strict as a program that makes a journal. Instead of a directory that nobody named it takes the next place."""
+    """As strict as a program that makes a journal. Without a named directory it takes the next place."""
     try:
         facts = os.lstat(directory)
     except FileNotFoundError:
@@ -132,16 +132,16 @@ def _regions(count: int) -> str:
 
 
 def _inspector(environ: Mapping[str, str]) -> Check:
-    """Nothing here needs it; it is told since others ask for it."""
+    """Nothing here needs it; it is shown since users ask for it."""
     if environ.get("TT_METAL_INSPECTOR", "1") in _OFF:
         return Check(Status.PASS, "inspector", "turned off by TT_METAL_INSPECTOR; the hook does not need it")
     address = environ.get(_INSPECTOR) or _INSPECTOR_ADDRESS
     host, _, port = address.rpartition(":")
     try:
         with socket.create_connection((host or "localhost", int(port)), timeout=_CONNECT_SECONDS):
-            return Check(Status.PASS, "inspector", f"somebody listens at {address}")
+            return Check(Status.PASS, "inspector", f"a server listens at {address}")
     except (OSError, ValueError, OverflowError):
-        return Check(Status.PASS, "inspector", f"nobody listens at {address}; the hook does not need it")
+        return Check(Status.PASS, "inspector", f"nothing listens at {address}; the hook does not need it")
 
 
 def _cards(directory: str) -> Check:

@@ -15,7 +15,7 @@ Level = Literal["full", "reduced", "none"]
 
 
 class Presence(NamedTuple):
-    """One entry of the hook in one runtime. A function that nobody calls by name cannot be stood in for; one that is
+    """One entry of the hook in one runtime. A function that is not called by name cannot be stood in for; one that is
     spelled otherwise in this release is not needed."""
 
     entry: HookEntry

@@ -1,4 +1,4 @@
-"""Whether a preloaded library can go along into a program, told before the program is started.
+"""Whether a preloaded library can go along into a program, found out before the program is started.
 
 Followed the way the kernel does: the command by PATH, `#!` lines to their interpreter (`env NAME` to NAME), then the
 ELF file at the end. What the program starts in turn cannot be known.
@@ -45,7 +45,7 @@ def obstacle_of(command: Sequence[str], environ: Mapping[str, str], hook: str) -
     try:
         facts = os.stat(path)
         program = read_elf(path)
-    except (OSError, ElfError):  # whoever starts it will say what is wrong with it
+    except (OSError, ElfError):  # starting it will say what is wrong with it
         return None
     reason = _privilege_of(path, facts) or _foreignness_of(program, ours) or _sanitizer_of(program, environ)
     if reason:

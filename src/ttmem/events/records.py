@@ -17,7 +17,7 @@ BY_CORE = Bits(ADDRESS, 51, 1)  # of a buffer: it is allocated by core
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What every event tells: when (in ticks of the writer's clock), where, by whom."""
+    """What every event says: when (in ticks of the writer's clock), where, by whom."""
 
     TYPE: ClassVar[int] = 0
     BITS: ClassVar[dict[str, Bits]] = {}
@@ -70,7 +70,7 @@ class BufferAllocated(Event):
 
     @property
     def page_bytes(self) -> int:
-        """0 if nobody said; a large one is told by how many of them were requested."""
+        """0 if not reported; a large one is known by how many of them were requested."""
         code = self.page_high << 12 | self.page_low
         if code < _PAGE_COUNTED:
             return code
@@ -228,7 +228,7 @@ class BinaryStatusChanged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramLaunched(Event):
-    """Mostly with the kernel ring that it moved; if not, all that is told of one is 0."""
+    """Mostly with the kernel ring that it moved; if not, all its fields are 0."""
 
     TYPE = 4
     BITS: ClassVar[dict[str, Bits]] = {
@@ -386,7 +386,7 @@ class BuffersClashed(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentKept(Event):
-    """Something was refused; what is kept of it stands in another part of the journal."""
+    """Something was refused; what is recorded of it stands in another part of the journal."""
 
     TYPE = 15
     BITS: ClassVar[dict[str, Bits]] = {
@@ -449,7 +449,7 @@ class SiteChanged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownRecorded(Event):
-    """A record of a type this version does not know; kept whole."""
+    """A record of a type this version does not know; stored whole."""
 
     type: int
     record: bytes = field(repr=False)

@@ -3,7 +3,7 @@
 Who answers must be root or ourselves, and has a second for all of it; more only if it says meanwhile that it is well,
 or is seen at work (thousands of devices take their time, and more of it on a busy machine). The few lines of HTTP that
 takes are spoken here: the standard library's client costs more to load than the rest of `ttmem ps`, and its time limit
-is for single reads, which somebody who answers a byte at a time never exceeds.
+is for single reads, which a server that answers a byte at a time never exceeds.
 """
 
 import os
@@ -38,7 +38,7 @@ _TIMEOUT_SECONDS = 1.0
 _HEALTH = "/healthz"
 _UNAVAILABLE = 503
 _HEALTH_SECONDS = 0.6
-_BUSY_SECONDS = 15.0  # for somebody who is well, but has much to tell
+_BUSY_SECONDS = 15.0  # for a healthy daemon that has much to report
 _WORKING_SHARE = 0.05  # of a processor: a daemon that only waits uses far less
 _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
 
@@ -104,9 +104,9 @@ class DaemonClient:
         return self.asked(f"/kernels?device={_quoted(word)}&most={most}", KernelTable)
 
     def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
-        """What was alive at an incident of a process; None if no copy is kept."""
+        """What was alive at an incident of a process; None if there is no copy."""
         answer = self._answer(f"/incident?pid={pid}&key={key or 0}&number={number}")
-        if answer.status == 404 and _complaint(answer.body):
+        if answer.status == 404 and _error_text(answer.body):
             return None
         return decoded(_body("/incident", answer), IncidentCopy)
 
@@ -122,8 +122,8 @@ class DaemonClient:
         """The figures behind a route. A device or process that the daemon does not know is a SelectionError."""
         answer = self._answer(target)
         is_choice = "device=" in target or "pid=" in target
-        if is_choice and answer.status in (400, 404) and (complaint := _complaint(answer.body)):
-            raise SelectionError(complaint)
+        if is_choice and answer.status in (400, 404) and (text := _error_text(answer.body)):
+            raise SelectionError(text)
         return decoded(_body(target, answer), kind)
 
     def reset_peaks(self) -> None:
@@ -133,7 +133,7 @@ class DaemonClient:
             raise DaemonGone(f"answers /reset-peaks with status {status}")
 
     def health(self) -> dict[str, Any]:
-        """What the daemon tells of itself, also when something has failed there."""
+        """What the daemon says of itself, also when something has failed there."""
         answer = self._answer(_HEALTH)
         body = _body(_HEALTH, answer._replace(status=200) if answer.status == _UNAVAILABLE else answer)
         try:
@@ -185,7 +185,7 @@ class DaemonClient:
             raise
         except ConnectionRefusedError:
             line.close()
-            raise DaemonGone("nobody answers there: the daemon that made it has ended") from None
+            raise DaemonGone("no answer there: the daemon that made it has ended") from None
         except (TimeoutError, BlockingIOError):
             line.close()
             raise DaemonBusy("takes no connection: the daemon hangs") from None
@@ -218,7 +218,7 @@ class _Effort:
 
 
 def _peer_of(line: socket.socket) -> tuple[int, int]:
-    """The pid and the user of whoever listens there."""
+    """The pid and the user of the listener there."""
     pid, uid, _ = _CREDENTIALS.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
     return pid, uid
 
@@ -236,13 +236,13 @@ def _body(target: str, answer: HttpAnswer) -> bytes:
     return answer.body
 
 
-def _complaint(body: bytes) -> str:
+def _error_text(body: bytes) -> str:
     """What a daemon says is wrong with a question; empty if it does not."""
     try:
-        return msgspec.json.decode(body, type=_Complaint).error
+        return msgspec.json.decode(body, type=_ErrorAnswer).error
     except (msgspec.DecodeError, RecursionError):
         return ""
 
 
-class _Complaint(msgspec.Struct):
+class _ErrorAnswer(msgspec.Struct):
     error: str

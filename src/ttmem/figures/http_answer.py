@@ -25,7 +25,7 @@ class HttpAnswer(NamedTuple):
 
 
 def received(line: socket.socket, answer: bytearray, deadline: float) -> bytes:
-    """All bytes of the answer, before the deadline; those of a first try are kept in `answer`."""
+    """All bytes of the answer, before the deadline; those of a first try stay in `answer`."""
     end = _announced_end(answer)
     while end is None or len(answer) < end:
         left = deadline - time.monotonic()

@@ -1,8 +1,8 @@
 """Where viewers get their figures: from a daemon if one answers, else from a collector of their own.
 
 A daemon is looked for in the directories of our own journals, then in the system's. It must look where we would look
-ourselves; one that is dead, hangs, is somebody else's or speaks another version is passed over with one note. Nothing
-of that is an error, and none of it takes more than about a second. Who asks again and again (`--watch`) moves to the
+ourselves; one that is dead, hangs, is another user's or speaks another version is skipped with one note. Nothing
+of that is an error, and none of it takes more than about a second. A repeated query (`--watch`) moves to the
 collector when the daemon goes, and back when one is there.
 """
 
@@ -82,7 +82,7 @@ class FigureSource:
         return found if found is not None else self._noted(self._collecting().snapshot())
 
     def overview(self) -> Snapshot:
-        """Everything at a glance: what a monitor asks for again and again."""
+        """Everything at a glance: what a monitor asks for repeatedly."""
         found = self._asked(lambda daemon: self._covered(daemon, daemon.overview()))
         return found if found is not None else self._noted(self._collecting().overview())
 
@@ -105,18 +105,18 @@ class FigureSource:
 
     def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> "IncidentCopy | None":
         """What was alive at an incident of a process; `key` as in its row of the overview, where there are several of
-        that pid. None if no copy is kept."""
+        that pid. None if there is no copy."""
         return self._close_up(
             lambda daemon: daemon.incident_copy(pid, number, key=key),
             lambda collector: collector.incident_copy(pid, number, key=key),
         )
 
     def history(self, seconds: int) -> "History":
-        """What was used when, in the last so many seconds: since the daemon began, or since we began to follow."""
+        """What was used when, in the last `seconds`: since the daemon began, or since we began to follow."""
         return self._close_up(lambda daemon: daemon.history(seconds), lambda collector: collector.history(seconds))
 
     def telemetry(self) -> "tuple[ChipTelemetry, ...]":
-        """What the driver tells of its chips. Read here, whoever counts: it costs little, and needs no daemon."""
+        """What the driver says of its chips. Read here in any case: it costs little, and needs no daemon."""
         return self._known_driver().telemetry()
 
     def _known_driver(self) -> Driver:
@@ -134,7 +134,7 @@ class FigureSource:
         return self._close_up(lambda daemon: daemon.dump(kernels=kernels, device=device, most=most, by=by), own)
 
     def reset_peaks(self) -> None:
-        """Peaks start anew at what is used now: the daemon's, which are everybody's, or those of our own collector."""
+        """Peaks restart at what is used now: the daemon's, which all users share, or those of our own collector."""
         self._close_up(lambda daemon: daemon.reset_peaks(), lambda collector: collector.ledger.reset_peaks())
 
     def _close_up(self, question: Callable[[DaemonClient], Answer], own: Callable[[Collector], Answer]) -> Answer:
@@ -192,7 +192,7 @@ class FigureSource:
         return answer
 
     def _is_covered(self, places: tuple[str, ...]) -> bool:
-        """Whether somebody who looked there has seen our own journals, if there are any."""
+        """Whether a source that searched there has seen our own journals, if there are any."""
         main = os.path.realpath(self._places.main)
         if clean(main) in map(os.path.realpath, places) or not self._places.is_main_ours():
             return True
@@ -226,5 +226,5 @@ class FigureSource:
         return replace(answer, findings=(*answer.findings, *notes)) if notes else answer
 
     def _notes(self) -> tuple[Finding, ...]:
-        """Which daemons were passed over, and why."""
+        """Which daemons were skipped, and why."""
         return tuple(note for _, note in self._passed_over.values())

@@ -91,7 +91,7 @@ def _stations(host: Host, chip: Chip, command_queue_count: int) -> Stations:
         return ALONE * command_queue_count
     if command_queue_count == 1:
         return ALONE + SERVING + MUX
-    # Two queues need nine cores of a strip of eight: the mux shares one. Which one, nobody wrote down.
+    # Two queues need nine cores of a strip of eight: the mux shares one. Which one is not documented.
     *others, last = (ALONE + SERVING) * command_queue_count
     return (*others, last + MUX[0])
 
@@ -112,7 +112,7 @@ def _on_ethernet(stations: Stations, *, has_subordinate: bool) -> Stations:
 
 
 def _dispatch_cores(chip: Chip, count: int) -> list[tuple[int, int]]:
-    """Cores outside the compute grid: the strip that is kept for dispatch, or ethernet cores behind the routers."""
+    """Cores outside the compute grid: the strip that is reserved for dispatch, or ethernet cores behind the routers."""
     if chip.dispatch is DispatchCores.ETHERNET:
         cores = [(0, channel) for channel in range(chip.router_count, chip.ethernet_core_count)]
     else:

@@ -52,7 +52,7 @@ class ChipTruth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Truth:
-    """A mesh: its chips, and what is kept once for all of them."""
+    """A mesh: its chips, and what exists once for all of them."""
 
     chips: tuple[ChipTruth, ...]
     rings: Mapping[CoreType, Occupancy]  # of the queue that launched last

@@ -1,4 +1,4 @@
-"""What is known at one instant: frozen figures that every face shows and nobody changes."""
+"""What is known at one instant: frozen figures that every face shows and nothing changes."""
 
 from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.counters import ReadChip, Readings, ReadProcess

@@ -56,7 +56,7 @@ class CacheUsage(Struct, frozen=True):
     emptied_count: Count  # times that everything was dropped
     entry_count: Count  # held now
     held_bytes: Count  # held now
-    shared_bytes: Count  # kept more than once
+    shared_bytes: Count  # stored more than once
 
     @property
     def hit_fraction(self) -> float | None:

@@ -23,7 +23,7 @@ class Stretch(Struct, frozen=True):
     begin: Count
     end: Count
     count: Count = 0  # how many allocations lie in it
-    hole_bytes: Count = 0  # of its bytes, what is free in holes too small to be told apart
+    hole_bytes: Count = 0  # of its bytes, what is free in holes too small to be listed
 
     @property
     def size_bytes(self) -> int:
@@ -38,7 +38,7 @@ class Region(Struct, frozen=True, kw_only=True):
     end: Count
     used_bytes: Count
     count: Count  # allocations
-    largest_free_bytes: Count | None  # None: somebody did not say where something lies
+    largest_free_bytes: Count | None  # None: some allocation has no known address
     hole_count: Count | None  # free blocks, the largest included
     is_begin_assumed: bool  # the chip's opener does not say; taken from what the architecture is known to have
 

@@ -50,7 +50,7 @@ class Readings(NamedTuple):
 
     @property
     def pids(self) -> frozenset[int]:
-        """Of all processes that they tell of."""
+        """Of all processes that they count."""
         return frozenset(process.pid for chip in self.chips for process in chip.processes)
 
 

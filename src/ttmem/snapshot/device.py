@@ -11,18 +11,18 @@ class ChipName(Struct, frozen=True):
 
     number: Number
     unique_id: ChipId
-    index: Number | None  # logical index in the process that opened it first; N of `seed:N`
+    index: Number | None  # logical index in the process that opened it first; N of `server:N`
     is_known: bool  # by its unique id; else by `name` alone
     name: str
 
     @property
-    def is_seed(self) -> bool:
+    def is_server_chip(self) -> bool:
         """Known by its number alone, from the allocation server's protocol; no journal has opened that chip."""
         return not self.is_known and self.index is not None
 
     @property
     def uuid(self) -> str | None:
-        """The chip's own id as it is printed everywhere; None for a device nobody opened."""
+        """The chip's own id as it is printed everywhere; None for a device that was never opened."""
         return f"0x{self.unique_id:016x}" if self.is_known else None
 
     @property
@@ -34,7 +34,7 @@ class ChipName(Struct, frozen=True):
 class Device(ChipName, frozen=True):
     """One chip, as the processes that opened it described it."""
 
-    arch: str = ""  # wormhole_b0, blackhole; empty if nobody said
+    arch: str = ""  # wormhole_b0, blackhole; empty if not reported
     board: str = ""
     grid: tuple[Count, Count] | None = None  # worker cores in x and y
     dram_bank_count: Count | None = None
@@ -45,11 +45,11 @@ class Device(ChipName, frozen=True):
 
     @classmethod
     def bare(cls, number: int, unique_id: int | None, *, index: int | None, name: str) -> "Device":
-        """One of which nobody said more than how it is called."""
+        """One of which only the name is known."""
         return cls(number, ChipId(unique_id or 0), index, unique_id is not None, name)
 
     def capacity(self, pool: Pool) -> int | None:
-        """All banks of a pool together, as reported by the chip's opener; None if nobody said."""
+        """All banks of a pool together, as reported by the chip's opener; None if not reported."""
         return self.capacity_bytes[pool] if pool.number < len(self.capacity_bytes) else None
 
     def as_name(self) -> ChipName:

@@ -161,7 +161,7 @@ class ProcessNote(Struct, frozen=True, kw_only=True):
 
     @property
     def unlisted_incident_count(self) -> int:
-        """Incidents whose details are not kept."""
+        """Incidents whose details are not recorded."""
         return max(0, self.incident_count - len(self.incidents))
 
 

@@ -16,10 +16,10 @@ MarkKind = Literal["phase_began", "phase_ended", "out_of_memory", "clash", "proc
 
 class Series(Struct, frozen=True):
     """One pool of one chip. A sample is the highest use within its interval, however short it lasted, as the events
-    told it. Where there are no events it is the highest of what counters said when they were read: those of the runtime
-    (`origin`), or of a process that reports faster than it can be followed. None where nobody looked."""
+    say. Where there are no events it is the highest of what counters said when they were read: those of the runtime
+    (`origin`), or of a process that reports faster than it can be followed. None where nothing was read."""
 
-    device: Number  # Device.number; -1 for a chip that only the runtime's counters tell about
+    device: Number  # Device.number; -1 for a chip known by the runtime's counters alone
     uuid: str | None
     pool: Pool
     capacity_bytes: Count | None
@@ -28,7 +28,7 @@ class Series(Struct, frozen=True):
 
     @property
     def latest_bytes(self) -> int | None:
-        """The newest sample; None if nobody looked then."""
+        """The newest sample; None if nothing was read then."""
         return self.samples[-1] if self.samples else None
 
     @property

@@ -3,7 +3,7 @@
 The driver knows the chips on its bus; a chip behind another one (the right one of an n300) is known to its openers
 only. The runtime's unique id (UMD's TopologyDiscovery) is what the driver calls tt_asic_id, but for cards whose
 ethernet links are up: there it is made of the board's serial number and the chip's place on the board, which the driver
-does not tell. Hence cards with one chip can be told by their serial number, and of others nothing is guessed.
+does not say. Hence cards with one chip are known by their serial number, and of others nothing is guessed.
 
     Blackhole    serial << 5 | place
     Wormhole     lower half: serial >> 4 & 0xf0000000 | serial & 0x0fffffff
@@ -21,7 +21,7 @@ __all__ = ["TRAYS", "Identity", "board_of", "chip_of", "identity_of", "nameless_
 _SINGLE_BLACKHOLES = ("p100", "p150")
 _SINGLE_WORMHOLES = ("n150",)
 _PAIRED_BOARDS = ("n300",)  # two chips, of which one is on the bus
-_SIDES = (" L", " R")  # as tt-smi tells them apart
+_SIDES = (" L", " R")  # as tt-smi distinguishes them
 # The bus numbers of a Galaxy begin with its tray's, by tt-metal's get_ubb_id; the rest is the chip's place in it.
 TRAYS = {
     "wormhole": {0xC0: 1, 0x80: 2, 0x00: 3, 0x40: 4},
@@ -39,7 +39,7 @@ class Identity(NamedTuple):
 
 
 def chip_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> ChipTelemetry | None:
-    """The driver's chip that is this device; None for one it does not have, or that cannot be told from others."""
+    """The driver's chip that is this device; None for one it does not have, or that may be one of several."""
     if not device.is_known:
         return None
     for chip in telemetry:
@@ -63,10 +63,10 @@ def _has_serial_of(chip: ChipTelemetry, unique_id: int) -> bool:
 
 
 def nameless_chips(devices: Sequence[Device], telemetry: Sequence[ChipTelemetry]) -> list[ChipTelemetry]:
-    """Chips of the driver that may be one of these devices, though nobody can say which."""
-    told = [chip_of(device, telemetry) for device in devices]
-    untold = [device for device, chip in zip(devices, told, strict=True) if chip is None]
-    return [chip for chip in telemetry if chip not in told and any(_may_be(chip, device) for device in untold)]
+    """Chips of the driver that may be one of these devices, though it is not known which."""
+    known = [chip_of(device, telemetry) for device in devices]
+    unknown = [device for device, chip in zip(devices, known, strict=True) if chip is None]
+    return [chip for chip in telemetry if chip not in known and any(_may_be(chip, device) for device in unknown)]
 
 
 def _may_be(chip: ChipTelemetry, device: Device) -> bool:
@@ -93,7 +93,7 @@ def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
     chip = chip_of(device, telemetry)
     board = _believed(device.board, chip.card_type if chip else None) or None
     if chip and board in _PAIRED_BOARDS:
-        board += _SIDES[0]  # what cannot be told from others may be either
+        board += _SIDES[0]  # what cannot be distinguished from others may be either
     return Identity(
         board,
         _believed(device.arch, chip.arch if chip else None) or None,
@@ -103,7 +103,7 @@ def identity_of(device: Device, telemetry: Sequence[ChipTelemetry]) -> Identity:
 
 
 def tray_of(device: Device, pci_bus_id: str) -> tuple[int, int] | None:
-    """Tray and place of a chip of a Galaxy, as tt-telemetry counts them; None for others, or where nobody can say."""
+    """Tray and place of a chip of a Galaxy, as tt-telemetry counts them; None for others, or if unknown."""
     parts = pci_bus_id.split(":")
     if "galaxy" not in device.board.lower() or len(parts) < 2:
         return None
@@ -116,7 +116,7 @@ def tray_of(device: Device, pci_bus_id: str) -> tuple[int, int] | None:
 
 
 def open_count_of(usage: DeviceUsage, telemetry: Sequence[ChipTelemetry]) -> int | None:
-    """How many have a chip open, by those who report and by the driver's list; None if neither tells."""
+    """How many have a chip open, by those who report and by the driver's list; None if neither says."""
     chip = chip_of(usage.device, telemetry)
     listed = len(chip.pids) if chip and chip.pids is not None else None if usage.launch_count is None else 0
     return usage.device.open_count or None if listed is None else max(listed, usage.device.open_count)

@@ -1,8 +1,8 @@
-"""Incidents: memory that was refused, circular buffers that clashed, traces that were replayed over somebody's buffer.
+"""Incidents: memory that was refused, circular buffers that clashed, traces that were replayed over a live buffer.
 
 An incident belongs to one process and one target (a chip, or a mesh: then it lists all chips of it), is numbered from 1
-within its process, and is kept in the journal with a copy of what was alive there (`IncidentCopy`, asked for apart).
-Bytes and counts that nobody knows are None, never 0.
+within its process, and is stored in the journal with a copy of what was alive there (`IncidentCopy`, asked for apart).
+Unknown bytes and counts are None, never 0.
 """
 
 from typing import Literal
@@ -82,7 +82,7 @@ class Incident(Struct, frozen=True, kw_only=True):
     launches_before: Count = 0  # on its target
     launches_since: Count | None = None
     operations_since: Count | None = None  # reports of any kind after it; 0: the last thing the program did
-    entry_count: Count | None = None  # in its copy; None: the copy was not kept
+    entry_count: Count | None = None  # in its copy; None: there was no room for the copy
     left_out_count: Count = 0  # alive then, and not in the copy
     left_out_bytes: Count = 0
     text: str = ""  # what the runtime said, its beginning
@@ -131,4 +131,4 @@ def incident_name(pid: int, incident: Incident) -> str:
 
 def no_copy_text(pid: int, number: int) -> str:
     """What to say of an incident whose copy cannot be had."""
-    return f"what was alive at incident {pid}-{number} is not kept: no such incident, or there was no room for it"
+    return f"what was alive at incident {pid}-{number} is not recorded: no such incident, or there was no room for it"

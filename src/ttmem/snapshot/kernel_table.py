@@ -22,7 +22,7 @@ class KernelRow(Struct, frozen=True, kw_only=True):
     binary_bytes: Count | None  # on one core: all its binaries, each rounded up
     packed_bytes: tuple[Count, ...]  # of each binary, one for each processor; empty if not known
     core_count: Count | None
-    exact_bytes: Count | None  # None: not known; then the seeds' rule stands for it
+    exact_bytes: Count | None  # None: not known; then binary size x cores stands for it
     seed_rule_bytes: Count | None  # binary size x cores
     status: BinaryStatus | None  # of its program's binaries; None if the program never had any
     launch_count: Count | None  # of its program
@@ -36,7 +36,7 @@ class KernelRow(Struct, frozen=True, kw_only=True):
 
     @property
     def charged_bytes(self) -> int | None:
-        """What it counts for: its exact bytes, else the seeds' rule."""
+        """What it counts for: its exact bytes, else binary size x cores."""
         return self.seed_rule_bytes if self.exact_bytes is None else self.exact_bytes
 
 

@@ -1,4 +1,4 @@
-"""A snapshot of some devices, users or processes only. Totals of a device stay whole: they are everybody's."""
+"""A snapshot of some devices, users or processes only. Totals of a device stay whole: they are of all processes."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ _MOST_NAMED = 10  # in one message
 class Selection(NamedTuple):
     """What to keep; an empty part keeps all."""
 
-    devices: tuple[str, ...] = ()  # an index such as 0, a unique id such as 0x1a2b, or a name: seed:0, unknown:0
+    devices: tuple[str, ...] = ()  # an index such as 0, a unique id such as 0x1a2b, or a name: server:0, unknown:0
     users: tuple[str, ...] = ()  # names or uids
     pids: tuple[int, ...] = ()
     is_with_ended: bool = True
@@ -25,20 +25,20 @@ def selected(snapshot: Snapshot, selection: Selection) -> Snapshot:
     """The same instant, less what was not asked for."""
     left_behind = set() if selection.is_with_ended else _left_behind(snapshot)
     shown = [usage.device for usage in snapshot.devices if usage.device.number not in left_behind]
-    kept = {device.number for device in shown}
+    remaining = {device.number for device in shown}
     if selection.devices:
         wanted = [device_test(word) for word in selection.devices]
-        kept = {device.number for device in shown if any(test(device) for test in wanted)}
-        if not kept:
+        remaining = {device.number for device in shown if any(test(device) for test in wanted)}
+        if not remaining:
             raise SelectionError(f"no device {', '.join(selection.devices)} here; {known_devices(shown)}")
     processes = (process for process in snapshot.processes if _is_wanted(process, selection))
     if selection.devices:
-        names = {device.uuid or device.name for device in shown if device.number in kept}
-        trimmed = (_on(process, kept, names) for process in processes)
+        names = {device.uuid or device.name for device in shown if device.number in remaining}
+        trimmed = (_on(process, remaining, names) for process in processes)
         processes = (process for process in trimmed if process.devices or process.incidents)
     return replace(
         snapshot,
-        devices=tuple(usage for usage in snapshot.devices if usage.device.number in kept),
+        devices=tuple(usage for usage in snapshot.devices if usage.device.number in remaining),
         processes=tuple(processes),
     )
 
@@ -51,10 +51,16 @@ def _left_behind(snapshot: Snapshot) -> set[int]:
     return (ended & is_idle) - live
 
 
+def is_device_name(word: str) -> bool:
+    """Whether it is the name of a device without a unique id. `seed:0` is the older form of `server:0`."""
+    return word.startswith(("server:", "unknown:", "seed:"))
+
+
 def device_test(word: str) -> Callable[[Device], bool]:
-    """Whether a device is meant by a word: its index (chips and seeds alike), its unique id, or its name."""
-    if word.startswith(("seed:", "unknown:")):
-        return lambda device: not device.is_known and device.name == word
+    """Whether a device is meant by a word: its index (chips and server chips alike), its unique id, or its name."""
+    if is_device_name(word):
+        name = f"server:{word[5:]}" if word.startswith("seed:") else word
+        return lambda device: not device.is_known and device.name == name
     try:
         number = int(word, 0)
     except ValueError:
@@ -95,16 +101,16 @@ def _is_wanted(process: ProcessUsage, selection: Selection) -> bool:
     return process.is_live or selection.is_with_ended
 
 
-def _on(process: ProcessUsage, kept: set[int], names: set[str]) -> ProcessUsage:
+def _on(process: ProcessUsage, remaining: set[int], names: set[str]) -> ProcessUsage:
     incidents = tuple(incident for incident in process.incidents if names & {*incident.device_ids})
     return replace(
         process,
-        devices=tuple(held for held in process.devices if held.device.number in kept),
-        other_devices=tuple(held for held in process.other_devices if held.device.number in kept),
-        programs=tuple(program for program in process.programs if program.device.number in kept),
-        phases=tuple(phase for phase in process.phases if phase.device.number in kept),
-        out_of_memory=tuple(refused for refused in process.out_of_memory if refused.device.number in kept),
-        clashes=tuple(clash for clash in process.clashes if clash.device.number in kept),
+        devices=tuple(held for held in process.devices if held.device.number in remaining),
+        other_devices=tuple(held for held in process.other_devices if held.device.number in remaining),
+        programs=tuple(program for program in process.programs if program.device.number in remaining),
+        phases=tuple(phase for phase in process.phases if phase.device.number in remaining),
+        out_of_memory=tuple(refused for refused in process.out_of_memory if refused.device.number in remaining),
+        clashes=tuple(clash for clash in process.clashes if clash.device.number in remaining),
         incidents=incidents,
         incident_count=process.incident_count - len(process.incidents) + len(incidents),
     )

@@ -1,4 +1,4 @@
-"""What the kernel's driver tells of a chip without anybody opening it: sensors, clocks, names, and who has it open.
+"""What the kernel's driver says of a chip that no process opens: sensors, clocks, names, and who has it open.
 
 None is what the driver does not have; it is never 0.
 """
@@ -36,7 +36,7 @@ class ChipTelemetry(Struct, frozen=True):
     arcclk_mhz: Number | None = None
     heartbeat: Number | None = None
     thermal_trip_count: Number | None = None
-    pids: tuple[Count, ...] | None = None  # who has it open, but for ourselves; None if the driver does not tell
+    pids: tuple[Count, ...] | None = None  # who has it open, but for ourselves; None if the driver does not say
     commands: tuple[str, ...] = ()  # of those, in their order; empty texts where that may not be seen
     notes: tuple[str, ...] = ()  # what the driver said that makes no sense
 

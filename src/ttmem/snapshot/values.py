@@ -41,7 +41,7 @@ replace = msgspec.structs.replace
 
 
 class Struct(msgspec.Struct, frozen=True):
-    """Figures at one instant. Nobody changes them; `replace` makes another one."""
+    """Figures at one instant. They are never changed; `replace` makes another one."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Where figures come from: the journals of reporting processes, and what procfs tells about those processes."""
+"""Where figures come from: the journals of reporting processes, and what procfs says about those processes."""
 
 from ttmem.sources import procfs
 from ttmem.sources.directories import Place, Places, Roots

@@ -2,11 +2,11 @@
 
 `$TTMEM_DIR` if it is set, and only that. Else those in which a program tries to make its journal, one after the other
 (`native/src/journal/directories.hpp`): `/dev/shm/ttmem-<uid>`, `$XDG_RUNTIME_DIR/ttmem`, `/run/user/<uid>/ttmem` and
-`/dev/shm/ttmem-<uid>.<random>`. Anybody may make the first of them in another's name; nobody can make the last, so one
-that does not belong to its user is passed over without a word. A program makes one such directory if it has to; of a
+`/dev/shm/ttmem-<uid>.<random>`. Any user may make the first of them in another's name, but not the last, so one
+that does not belong to its user is skipped silently. A program makes one such directory if it has to; of a
 user that has made more, 16 are listed and the others counted (`UnlistedJournals` finds journals there by their locks).
 
-Everybody also learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`,
+Every user also learns that other users' directories are there. Root looks into all of them, into `/run/user/*/ttmem`,
 and into the /dev/shm of every other mount namespace (containers), through procfs.
 
 The stock runtime's own counters lie in `/dev/shm` (`$TTMEM_STOCK_SHM_DIR` names another directory, and then only that);
@@ -14,7 +14,7 @@ root looks into that of containers as well.
 
 A directory may hold a hundred thousand files that are no journals. Its names are listed without a question about each,
 and what is new is examined in portions. A user whose directories took long to look into is left alone for 24 times as
-long, so that nobody can make a viewer spend more than about 4 % of a core.
+long, so that no user can make a viewer spend more than about 4 % of a core.
 """
 
 import os
@@ -52,7 +52,7 @@ _FURTHER_MOST = 16  # directories with its own name and something behind it
 
 
 class Place(NamedTuple):
-    """A directory to look into; `owner_uid` is who must own it (besides root), None for whoever."""
+    """A directory to look into; `owner_uid` is who must own it (besides root), None for any user."""
 
     path: str
     owner_uid: int | None
@@ -82,7 +82,7 @@ _Unlisted = dict[int, tuple[str, int]]  # by owner: where, and how many director
 class Places:
     """Lists the directories worth a look, for one user; new users and containers are noticed on the way.
 
-    Any thread may ask. What is found is replaced as a whole, by one thread at a time: whoever has _looking.
+    Any thread may ask. What is found is replaced as a whole, by one thread at a time: the one that has _looking.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Places:
         return self._directory or self._own[0].path
 
     def is_main_ours(self) -> bool:
-        """Whether journals may be read from there: from a directory of our name that somebody else made, none are."""
+        """Whether journals may be read from there: from a directory of our name that another user made, none are."""
         if self._directory:
             return True
         try:
@@ -146,7 +146,7 @@ class Places:
         return [place.path for place in self._own if os.path.isdir(os.path.dirname(place.path))] or [self.main]
 
     def stock_listed(self) -> list[str]:
-        """The directories in which the stock runtime keeps its counters; none if nobody said where."""
+        """The directories in which the stock runtime keeps its counters; none if no place was given."""
         if self._stock_directory is None:
             return []
         if self.uid != 0 or self._stock_directory != self._roots.shm:
@@ -167,7 +167,7 @@ class Places:
             return
         with self._looking:
             now = self._clock()
-            if now < self._others_due:  # somebody else did it meanwhile
+            if now < self._others_due:  # another thread did it meanwhile
                 return
             began = time.thread_time()
             own = {place.path for place in self._own}
@@ -212,7 +212,7 @@ class _FoundDirectories:
         self._where: dict[tuple[bool, int], str] = {}
 
     def directories(self, shm: str, outside: Callable[[int], int] = lambda uid: uid) -> Iterator[Place]:
-        """Those to be looked into."""
+        """Those to be searched."""
         for name in _names(shm):
             uid, dot, _ = name.removeprefix(_USERS_NAME).partition(".")
             if not uid.isdecimal() or not name.startswith(_USERS_NAME):
@@ -220,7 +220,7 @@ class _FoundDirectories:
             place = Place(os.path.join(shm, name), outside(int(uid)))
             owner = _owner_of(place.path)
             is_usurped = owner not in (place.owner_uid, 0, None)
-            if is_usurped and dot:  # nobody misses anything there
+            if is_usurped and dot:  # nothing is missing there
                 continue
             if owner is None or not (is_usurped or dot) or self._has_room(owner, shm, is_usurped=is_usurped):
                 yield place
@@ -249,7 +249,7 @@ def _others_than(own: str, directories: list[str]) -> list[str]:
     for directory in (own, *directories):
         try:
             facts = os.stat(directory)
-        except OSError:  # gone, or not to be looked into
+        except OSError:  # gone, or not readable
             continue
         found.setdefault((facts.st_dev, facts.st_ino), directory)
     return [path for path in found.values() if path != own]
@@ -313,18 +313,18 @@ class Examined(NamedTuple):
 
     uid: int
     file: FileKey | None
-    is_strange: bool
+    is_irregular: bool
 
 
 class JournalDirectory:
-    """The files of one directory by name: to be examined, read, of others, strange."""
+    """The files of one directory by name: to be examined, read, of others, irregular."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, int] = {}  # not examined yet, or examined and not opened: the inode of each
         self.owners: dict[str, int] = {}  # of those that were examined and not opened
         self.files: dict[str, FileKey] = {}
         self.foreign: dict[str, int] = {}  # the owner of each
-        self.strange: dict[str, int] = {}
+        self.irregular: dict[str, int] = {}
         self.refused_uid: int | None = None  # who does not let us read the directory itself
         self._inodes: dict[str, int] = {}
         self._modified_ns = -1
@@ -352,7 +352,7 @@ class JournalDirectory:
             return
         before, self._inodes = self._inodes, inodes
         for name in [name for name, inode in before.items() if inodes.get(name) != inode]:
-            for table in (self.waiting, self.owners, self.foreign, self.strange):
+            for table in (self.waiting, self.owners, self.foreign, self.irregular):
                 table.pop(name, None)
             if name in self.files:
                 yield self.files.pop(name)
@@ -375,9 +375,9 @@ def examined(path: str) -> Examined | None:
     except OSError:
         return None
     if not stat.S_ISREG(facts.st_mode):
-        return Examined(facts.st_uid, None, is_strange=True)
+        return Examined(facts.st_uid, None, is_irregular=True)
     is_readable = facts.st_uid == os.geteuid() or os.access(path, os.R_OK, effective_ids=True)
-    return Examined(facts.st_uid, (facts.st_dev, facts.st_ino) if is_readable else None, is_strange=False)
+    return Examined(facts.st_uid, (facts.st_dev, facts.st_ino) if is_readable else None, is_irregular=False)
 
 
 RUNTIME_DIRECTORY = "/dev/shm"

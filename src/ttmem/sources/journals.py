@@ -3,8 +3,8 @@
 A scan is cheap enough for twenty a second: a directory whose time stamp did not move is not read again. Links are never
 followed, and a file is known by device and inode, whichever way led to it.
 
-Nobody can hide journals among files that are none, or make a viewer busy with them. Every file whose lock is held is
-handed out; of the others at most 1,024 of one user in a scan. Of what was passed over 100 files of a user are named,
+No user can hide journals among files that are none, or make a viewer busy with them. Every file whose lock is held is
+handed out; of the others at most 1,024 of one user in a scan. Of what was skipped 100 files of a user are named,
 and the rest are one count. `directories` bounds what the directories of a user may cost, and how
 many there are.
 
@@ -39,10 +39,10 @@ from ttmem.sources.procfs import PROC
 
 __all__ = ["FoundJournal", "Journals", "UnlistedJournals"]
 
-UNLOCKED_MOST = 1024  # files of one user that are handed out in a scan though nobody holds their lock
+UNLOCKED_MOST = 1024  # files of one user that are handed out in a scan though no process holds their lock
 _EXAMINED_MOST = 32_768  # files of a directory in one scan, besides those whose lock is held
 NAMED_MOST = 100  # findings of one user
-_STRANGE = "is a link, a pipe or a directory, not a journal; ignored"
+_IRREGULAR = "is a link, a pipe or a directory, not a journal; ignored"
 
 
 class FoundJournal(NamedTuple):
@@ -54,11 +54,11 @@ class FoundJournal(NamedTuple):
 
 
 class _Passed(NamedTuple):
-    """What was passed over in one directory."""
+    """What was skipped in one directory."""
 
     foreign: tuple[Foreign, ...]
-    strange: dict[int, list[str]]  # by owner: the first of them
-    strange_count: Counter[int]
+    irregular: dict[int, list[str]]  # by owner: the first of them
+    irregular_count: Counter[int]
     waiting_count: int
 
 
@@ -94,9 +94,9 @@ class Journals:
         self._handed_out = 0
         self._unlisted = places.unlisted
         self.foreign: tuple[Foreign, ...] = ()
-        self.findings: tuple[Finding, ...] = ()  # directories and files that were passed over: something is wrong
-        self.looked_into: tuple[str, ...] = ()
-        self.is_behind = False  # files are left whose lock may be held by somebody who cannot be seen from here
+        self.findings: tuple[Finding, ...] = ()  # directories and files that were skipped: something is wrong
+        self.searched: tuple[str, ...] = ()
+        self.is_behind = False  # files are left whose lock may be held by a process that cannot be seen from here
 
     @property
     def files(self) -> Collection[FileKey]:
@@ -119,15 +119,15 @@ class Journals:
                 seen[place.path] = key
         self._rests.settle()
         is_same = not self._forget_directories(listed, seen) and is_same
-        if not is_same or self.looked_into != tuple(seen) or self._unlisted != self.places.unlisted:
+        if not is_same or self.searched != tuple(seen) or self._unlisted != self.places.unlisted:
             self._unlisted = self.places.unlisted
-            self.looked_into = tuple(seen)
-            self._tell(seen)
+            self.searched = tuple(seen)
+            self._summarize(seen)
         self._handed_out = len(found)
         return found
 
     def spent(self, cpu_seconds: float) -> None:
-        """What it cost to read what the last scan handed out: directories pay for the files that nobody holds."""
+        """What it cost to read what the last scan handed out: directories pay for the files without a holder."""
         for payer, count in self._unlocked.items():
             self._rests.spend(payer, cpu_seconds * count / max(1, self._handed_out))
         self._rests.settle()
@@ -163,7 +163,7 @@ class Journals:
 
     def _forget_directories(self, listed: list[Place], seen: dict[str, FileKey]) -> bool:
         """Whatever is not listed any more, or was replaced; whether there was any. One that cannot be reached for a
-        moment is kept: the process by which a container was found may have ended."""
+        moment stays known: the process by which a container was found may have ended."""
         paths, keys = {place.path for place in listed}, set(seen.values())
         ignored = [path for path in self._ignored if path not in paths]
         for path in ignored:
@@ -203,8 +203,8 @@ class Journals:
         if file is None:
             directory.forget(name)
             return
-        if file.is_strange:
-            directory.strange[name] = file.uid
+        if file.is_irregular:
+            directory.irregular[name] = file.uid
         elif file.file is None:
             directory.foreign[name] = file.uid
         elif file.file in self._name_count or is_locked or self._may_open(file.uid, inode):
@@ -251,39 +251,39 @@ class Journals:
         return not trouble
 
     def _passed_over(self, directory: JournalDirectory, path: str) -> _Passed:
-        strange: dict[int, list[str]] = defaultdict(list)
-        for name, uid in directory.strange.items():
-            if len(strange[uid]) < NAMED_MOST:
-                strange[uid].append(name)
+        irregular: dict[int, list[str]] = defaultdict(list)
+        for name, uid in directory.irregular.items():
+            if len(irregular[uid]) < NAMED_MOST:
+                irregular[uid].append(name)
         uids = [directory.refused_uid] if directory.refused_uid is not None else [*set(directory.foreign.values())]
         foreign = tuple(Foreign(path, uid, self._user_of(uid)) for uid in uids)
-        return _Passed(foreign, strange, Counter(directory.strange.values()), len(directory.waiting))
+        return _Passed(foreign, irregular, Counter(directory.irregular.values()), len(directory.waiting))
 
-    def _tell(self, seen: dict[str, FileKey]) -> None:
-        """Puts together what was passed over in all directories."""
+    def _summarize(self, seen: dict[str, FileKey]) -> None:
+        """Puts together what was skipped in all directories."""
         passed = {path: self._passed[key] for path, key in seen.items()}
         self.foreign = tuple(row for one in passed.values() for row in one.foreign)
         self.findings = (
             *self._ignored.values(),
             *_more_directories(self._unlisted),
-            *_strange_files(passed),
+            *_irregular_files(passed),
             *(_not_examined(path, one.waiting_count) for path, one in passed.items() if one.waiting_count),
         )
         self.is_behind = any(one.waiting_count for one in passed.values()) and not procfs.sees_all_locks()
 
 
-def _strange_files(passed: dict[str, _Passed]) -> Iterator[Finding]:
+def _irregular_files(passed: dict[str, _Passed]) -> Iterator[Finding]:
     """Files that are no journals: of every user the first, and how many more there are."""
     named: Counter[int] = Counter()
     counted: Counter[int] = Counter()
     where: dict[int, str] = {}
     for path, one in passed.items():
-        counted += one.strange_count
-        for uid, names in one.strange.items():
+        counted += one.irregular_count
+        for uid, names in one.irregular.items():
             where[uid] = path
             for name in names[: NAMED_MOST - named[uid]]:
                 named[uid] += 1
-                yield Finding("file_ignored", 1, path=os.path.join(path, name), text=_STRANGE)
+                yield Finding("file_ignored", 1, path=os.path.join(path, name), text=_IRREGULAR)
     for uid, count in (counted - named).items():
         text = f"and {count:,} more links, pipes or directories of uid {uid}; ignored"
         yield Finding("file_ignored", count, path=where[uid], text=text)
@@ -295,14 +295,14 @@ def _more_directories(unlisted: Iterable[UnlistedCount]) -> Iterator[Finding]:
         text += (
             " under other users' names; ignored"
             if is_usurped
-            else " are not looked into; journals there are shown if their lock is held"
+            else " are not searched; journals there are shown if their lock is held"
         )
         yield Finding("directory_ignored", count, path=path, text=text)
 
 
 def _not_examined(path: str, count: int) -> Finding:
     text = (
-        f"{count:,} files of this directory were not opened in this look: nobody holds their lock, and at most "
+        f"{count:,} files of this directory were not opened this time: no process holds their lock, and at most "
         f"{UNLOCKED_MOST:,} such files of a user are opened at once"
     )
     return Finding("file_ignored", count, path=path, text=text)
@@ -325,7 +325,7 @@ class _OpenFile(NamedTuple):
 
 
 class _Lock(NamedTuple):
-    """A lock on a whole file, as /proc/locks tells it."""
+    """A lock on a whole file, as /proc/locks lists it."""
 
     pid: int
     file: FileKey
@@ -381,7 +381,7 @@ class UnlistedJournals:
 
     def _open_files_of(self, pid: int) -> dict[int, list[_OpenFile]]:
         """The files that a process has open, by inode; those of several file systems may share one. Those that have a
-        name only if a journal could lie where nobody looks."""
+        name only if a journal could lie where no scan looks."""
         folder = f"{self._proc}/{pid}/fd"
         found: dict[int, list[_OpenFile]] = {}
         try:
@@ -402,7 +402,7 @@ class UnlistedJournals:
     def _journal_among(self, files: list[_OpenFile], lock: _Lock) -> FoundJournal | None:
         for file in files:
             try:
-                directory = os.path.dirname(os.readlink(file.path))  # a journal's own name is not told
+                directory = os.path.dirname(os.readlink(file.path))  # a journal's own name is not given
                 name = _journal_name(file.path) if self._is_wanted(file, directory, lock) else ""
                 if name:
                     return FoundJournal(self._path_of(file, f"{directory}/{name}", lock.pid), file.device, file.inode)
@@ -416,14 +416,14 @@ class UnlistedJournals:
             return lock.file == (file.device, file.inode) and self._places.is_further(directory)
         return self._is_placed(directory)
 
-    def _path_of(self, file: _OpenFile, told: str, pid: int) -> str:
+    def _path_of(self, file: _OpenFile, given: str, pid: int) -> str:
         """How a journal is opened: by its name, which may be one below the root of another mount namespace; by the
         descriptor of its process if it has none."""
-        paths = (told, f"{self._proc}/{pid}/root{told}") if file.has_name else ()
+        paths = (given, f"{self._proc}/{pid}/root{given}") if file.has_name else ()
         return next((path for path in paths if _is_file(path, (file.device, file.inode))), file.path)
 
     def _is_placed(self, directory: str) -> bool:
-        """Whether journals are looked for there; the kernel still tells the directory of a removed file."""
+        """Whether journals are looked for there; the kernel still gives the directory of a removed file."""
         listed = (place.path for place in self._places.listed())
         return self._places.is_further(directory) or any(directory in (path, os.path.realpath(path)) for path in listed)
 

@@ -84,7 +84,7 @@ def own_pid_namespace(proc: Folder = PROC) -> int | None:
 
 
 def sees_all_locks(proc: Folder = PROC) -> bool:
-    """Whether `locked_inodes` tells of everybody: a container sees no locks of processes outside."""
+    """Whether `locked_inodes` lists all processes: a container sees no locks of processes outside."""
     return own_pid_namespace(proc) == _FIRST_PID_NAMESPACE
 
 
@@ -108,7 +108,7 @@ class MountNamespaces:
 
     Processes move to another namespace when they are young, if at all, and hardly ever later: those that are not young
     are looked at in every twentieth look only. On a machine with thousands of processes that is most of the work. Nor
-    are they listed in between: the kernel tells which pid it gave away last, and new processes have those up to it.
+    are they listed in between: the kernel says which pid it gave away last, and new processes have those up to it.
     """
 
     _YOUNG_LOOKS = 4
@@ -120,7 +120,7 @@ class MountNamespaces:
         self._known: dict[int, str] = {}  # the namespace of each process
         self._young: dict[int, int] = {}  # processes, and for how many looks they stay young
         self._plain = {""}  # namespaces of no interest: our own, and that of those who have none
-        self._told: dict[str, int] = {}  # the first process of each other namespace
+        self._others: dict[str, int] = {}  # the first process of each other namespace
         self._born = (0, 0)
         self._look_count = 0
 
@@ -139,12 +139,12 @@ class MountNamespaces:
             moved |= self._look_at(pid)
         self._young = {pid: left - 1 for pid, left in self._young.items() if left > 1}
         if moved:
-            self._tell()
-        return sorted(self._told.values())
+            self._update_others()
+        return sorted(self._others.values())
 
-    def _tell(self) -> None:
+    def _update_others(self) -> None:
         others = sorted(pid for pid, namespace in self._known.items() if namespace not in self._plain)
-        self._told = {self._known[pid]: pid for pid in reversed(others)}
+        self._others = {self._known[pid]: pid for pid in reversed(others)}
 
     # The rest says whether a process of another namespace came or went.
 
@@ -156,7 +156,7 @@ class MountNamespaces:
         return any(gone)
 
     def _take_in(self, pids: range) -> bool:
-        """Pids that were given away since the last look, if it is told which, and if they are not too many."""
+        """Pids that were given away since the last look, if the kernel says which, and if they are not too many."""
         if not 0 < len(pids) <= self._NEW_MOST:
             return self._list()
         self._know(set(pids) - self._known.keys())
@@ -179,12 +179,12 @@ class MountNamespaces:
 
     def _has_lost_one(self) -> bool:
         """Whether a process that stands for its namespace has ended, or moved on."""
-        return any(_mount_namespace(self._proc, pid) != namespace for namespace, pid in self._told.items())
+        return any(_mount_namespace(self._proc, pid) != namespace for namespace, pid in self._others.items())
 
 
 def _born(proc: Folder) -> tuple[int, int]:
     """The pid that was given away last, and how many processes there are: some are given a pid of their choice. Zeros
-    if the kernel does not tell."""
+    if the kernel does not say."""
     try:
         return int(_bytes_of(f"{proc}/sys/kernel/ns_last_pid")), os.stat(proc).st_nlink
     except (OSError, ValueError):

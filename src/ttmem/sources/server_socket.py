@@ -1,8 +1,8 @@
 """Where a socket is served, and by whom: first of all that of the allocation server's protocol.
 
 One path, one server. The lock beside the socket decides between servers of this kind; a server without a lock (the
-older `allocation_server_poc`) is found out by connecting to it. Neither is ever pushed aside. A socket that nobody
-answers on is a dead server's, and is taken over if it was this user's.
+older `allocation_server_poc`) is found out by connecting to it. Neither is ever pushed aside. A socket on which
+nothing answers is a dead server's, and is taken over if it was this user's.
 """
 
 import grp
@@ -92,7 +92,7 @@ class ServedSocket:
             lock = ServingLock(f"{path}.lock")
         except Held as held:
             raise _refusal(path, held.pid) from None
-        except PlaceBlocked:  # somebody else's file says nothing about a socket that is ours already
+        except PlaceBlocked:  # another user's file says nothing about a socket that is ours already
             pass
         return cls(path, listener, lock, is_own=False)
 
@@ -102,7 +102,7 @@ class ServedSocket:
         return facts is not None and self._facts is not None and os.path.samestat(facts, self._facts)
 
     def remove(self) -> None:
-        """Takes the path away: nobody new can connect; the lock stays ours."""
+        """Takes the path away: no new client can connect; the lock stays ours."""
         if self._is_own and self.is_in_place():
             with suppress(OSError):
                 os.unlink(self.path)
@@ -171,20 +171,20 @@ def _clear(path: str) -> None:
         raise _refusal(path, found.pid, before.st_uid if found.uid is None else found.uid)
     if is_foreign(before):
         owner = f"{user_name(before.st_uid)} (uid {before.st_uid})"
-        state = "nobody answers on it" if found is None else f"{user_name(os.geteuid())} may not connect to it"
+        state = "nothing answers on it" if found is None else f"{user_name(os.geteuid())} may not connect to it"
         raise PlaceBlocked(
             f"{path}: this socket belongs to {owner}, and {state}; "
             "choose another path, or have its owner or root remove it"
         )
     now = _facts_of(path)
     if found is not None or (now is not None and not os.path.samestat(before, now)):
-        raise CannotServe(f"{path}: cannot tell whether this socket is served; remove it if it is not")
+        raise CannotServe(f"{path}: it is not known whether this socket is served; remove it if it is not")
     with suppress(FileNotFoundError):
         os.unlink(path)
 
 
 class _OtherServer(NamedTuple):
-    """Who answers on a socket: pid and uid, None where the kernel does not tell."""
+    """Who answers on a socket: pid and uid, None where the kernel does not say."""
 
     is_alive: bool
     pid: int | None = None
@@ -192,7 +192,7 @@ class _OtherServer(NamedTuple):
 
 
 def _server_of(path: str) -> _OtherServer | None:
-    """None if nobody listens; not alive if that could not be found out."""
+    """None if nothing listens; not alive if that could not be found out."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_CONNECT_SECONDS)
         try:
@@ -265,7 +265,7 @@ class ServerFeed:
         self._thread.start()
 
     def stop(self) -> None:
-        """Takes what has already arrived, then hangs up on everybody."""
+        """Takes what has already arrived, then hangs up on all."""
         self._is_over.set()
         while self._thread.is_alive():
             self._server.stop()

@@ -1,4 +1,4 @@
-"""The lock beside a socket: whoever holds it serves.
+"""The lock beside a socket: its holder serves.
 
 PATH.lock is a file with the holder's pid, locked with flock for as long as the holder lives and removed when it ends.
 A lock that a killed server left behind is free at once: the kernel let go of it. The pid is for messages only: on a
@@ -23,7 +23,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Held(CannotServe):
-    """Somebody else holds the lock; `pid` is who, None if that cannot be told."""
+    """Another process holds the lock; `pid` is which, None if that is not known."""
 
     def __init__(self, path: str, pid: int | None) -> None:
         super().__init__(f"{path}: held by {f'pid {pid}' if pid else 'another process'}")
@@ -101,7 +101,7 @@ def _check(path: str, facts: os.stat_result) -> None:
 
 
 def is_foreign(facts: os.stat_result) -> bool:
-    """Whether a file is another user's; to everybody but root, root's as well."""
+    """Whether a file is another user's; to all users but root, root's as well."""
     return facts.st_uid != os.geteuid()
 
 

@@ -42,7 +42,7 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
             groups[device] = [usage]
             continue
         pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in _listed(usage))
-        chip = (device.is_seed, device.board, device.arch, device.grid)
+        chip = (device.is_server_chip, device.board, device.arch, device.grid)
         what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
@@ -121,22 +121,22 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
 
 def device_word(device: ChipName) -> str:
     """The shortest name of a device: its index, or what is known instead."""
-    if device.index is not None and not device.is_seed:
+    if device.index is not None and not device.is_server_chip:
         return str(device.index)
     return clean(device.name) or (device.uuid or "?")
 
 
 def devices_word(devices: Iterable[ChipName], most: int = _LIST_MOST) -> str:
-    """The shortest name of several devices: 0-3,seed:0-1,unknown:9; cut beyond so many columns."""
+    """The shortest name of several devices: 0-3,server:0-1,unknown:9; cut beyond so many columns."""
     indexes: dict[bool, list[int]] = {False: [], True: []}
     others = []
     for device in devices:
         if device.index is None:
             others.append(device_word(device))
         else:
-            indexes[device.is_seed].append(device.index)
-    seeds = f"seed:{ranges_text(indexes[True])}" if indexes[True] else ""
-    return _shortened(",".join(filter(None, [ranges_text(indexes[False]), seeds, *others])), most)
+            indexes[device.is_server_chip].append(device.index)
+    server_chips = f"server:{ranges_text(indexes[True])}" if indexes[True] else ""
+    return _shortened(",".join(filter(None, [ranges_text(indexes[False]), server_chips, *others])), most)
 
 
 def _shortened(ranges: str, most: int) -> str:

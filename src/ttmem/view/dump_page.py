@@ -52,7 +52,7 @@ def _alike(devices: Sequence[DumpDevice]) -> list[Group]:
     groups: dict[object, list[DumpDevice]] = {}
     for found in devices:
         device = found.device
-        what = (device.is_seed, device.board, found.groups) if device.index is not None else device
+        what = (device.is_server_chip, device.board, found.groups) if device.index is not None else device
         groups.setdefault(what, []).append(found)
     return [tuple(group) for group in groups.values()]
 

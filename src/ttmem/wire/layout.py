@@ -7,7 +7,7 @@
     144    that, and the ring buffer's figures
 
 All integers are little-endian. Bytes 0 to 39 are the same in all sizes; there is no magic, version or length, so
-whoever reads must know the size.
+the reader must know the size.
 """
 
 from struct import Struct

@@ -1,4 +1,4 @@
-"""The older design's message as a value: what an application tells the server, what a tool asks, what it answers.
+"""The older design's message as a value: what an application reports to the server, what a tool asks, what it answers.
 
     Message(MessageType.ALLOC, device_id=0, size=4096, buffer_id=0x1000).pack()
     Message.unpack(reply).dram_allocated
@@ -84,7 +84,7 @@ class Message:
 
     @classmethod
     def unpack(cls, data: bytes) -> "Message":
-        """The message of exactly these bytes; their number tells the size."""
+        """The message of exactly these bytes; their number gives the size."""
         layout = _layout_of(len(data), "found")
         values = dict(zip(layout.fields, layout.packed.unpack(data), strict=True))
         values["type"] = _type_of(values["type"])

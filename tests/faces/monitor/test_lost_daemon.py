@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.faces.tmux import Pane, a_pane, needs_tmux
-from tests.support.server.seed_bytes import alloc, free
-from tests.support.server.seed_lines import Line
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc, free
+from tests.support.server.server_lines import Line
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.view.colours import GREEN, YELLOW
 

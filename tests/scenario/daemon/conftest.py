@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_serving import Daemon, a_daemon, short_directory
+from tests.support.server.server_serving import Daemon, a_daemon, short_directory
 
 # Another user may not be able to read this Python's files: all are loaded first.
 AS_NOBODY = """\

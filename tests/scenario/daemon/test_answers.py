@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.support.faces.json_documents import opened
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_bytes import alloc, free, kernel_load
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc, free, kernel_load
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 
@@ -21,7 +21,7 @@ def used(daemon: Daemon, pool: str = "dram") -> dict[str, int]:
     return {device["name"]: device["memory"][pool]["used_bytes"] for device in daemon.document()["device_info"]}
 
 
-def test_health_tells_what_runs_and_what_was_heard(daemon: Daemon) -> None:
+def test_health_shows_what_runs_and_what_was_heard(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 4096))
         line.counters()
@@ -34,7 +34,7 @@ def test_health_tells_what_runs_and_what_was_heard(daemon: Daemon) -> None:
     assert health["checkpoint"]["path"] == str(daemon.directory / "j" / "daemon.checkpoint")
 
 
-def test_a_snapshot_names_the_daemon_and_tells_what_was_said(daemon: Daemon) -> None:
+def test_a_snapshot_names_the_daemon_and_shows_what_was_said(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 4096))
         line.counters()
@@ -74,7 +74,7 @@ def test_a_dump_lists_what_is_alive_by_device_and_type(daemon: Daemon) -> None:
     assert daemon.get("/dump?device=77")[0] == 404
 
 
-def test_peaks_start_anew_when_told(daemon: Daemon) -> None:
+def test_peaks_restart_on_request(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 4096), alloc(2, 1000), free(1))
         line.counters()
@@ -111,7 +111,7 @@ def next_total(stream: object, at_least: int) -> int:
                 return total
 
 
-def test_a_port_is_opened_on_request_and_tells_its_number(directory: Path) -> None:
+def test_a_port_is_opened_on_request_and_shows_its_number(directory: Path) -> None:
     with a_daemon("--listen", "127.0.0.1:0", directory=directory) as daemon:
         [url] = re.findall(r" and (http://127\.0\.0\.1:\d+) ", daemon.text())
         connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=PATIENCE_SECONDS)
@@ -145,7 +145,7 @@ def test_the_log_is_the_only_thing_that_grows_with_events(daemon: Daemon) -> Non
         line.counters()
 
     assert daemon.document("/healthz")["socket"]["messages"] == 50 * 200 + 1
-    wait_until(lambda: used(daemon) in ({}, {"seed:0": 0}))
+    wait_until(lambda: used(daemon) in ({}, {"server:0": 0}))
 
 
 def test_help_and_looking_load_no_server() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.processes.permitted import needs_mounts
 from tests.support.processes.running import REPORTING
-from tests.support.server.seed_bytes import alloc
-from tests.support.server.seed_serving import Daemon, a_daemon, short_directory
+from tests.support.server.server_bytes import alloc
+from tests.support.server.server_serving import Daemon, a_daemon, short_directory
 from tests.support.timing.waiting import wait_until
 from ttmem.figures.daemon_client import DaemonClient
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
@@ -22,7 +22,7 @@ PROGRAM = (
 
 
 @pytest.mark.slow
-def test_whoever_asks_sees_the_same_chip(directory: Path) -> None:
+def test_every_client_sees_the_same_chip(directory: Path) -> None:
     journals = directory / "j"
     environ = {"TTMEM_DIR": str(journals)}
     with a_daemon(directory=directory) as daemon, a_program(journals, *PROGRAM) as program:

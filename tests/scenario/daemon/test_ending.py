@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import Message, Type, alloc, free
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import Message, Type, alloc, free
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.stopwatch import Stopwatch
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
@@ -114,7 +114,7 @@ def test_open_streams_do_not_delay_the_end_and_are_closed(daemon: Daemon) -> Non
                 pass
 
 
-def test_a_reader_of_the_log_that_does_not_read_holds_nobody(directory: Path) -> None:
+def test_a_reader_of_the_log_that_does_not_read_delays_no_client(directory: Path) -> None:
     reader, writer = os.pipe()
     try:
         with a_server(directory, "--log-events", stdout=writer) as process:

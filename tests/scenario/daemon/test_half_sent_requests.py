@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.faces.json_documents import opened
-from tests.support.server.seed_bytes import alloc
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 NOBODY = 65534

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.machine.driver_tree import DriverTree
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.devices import Pool
 from ttmem.figures.daemon_client import DaemonClient

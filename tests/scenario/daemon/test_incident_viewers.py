@@ -89,7 +89,7 @@ def c_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("wrapped", ["-", "b", "a", "ba"], ids=["whole", "before", "after", "both"])
 @pytest.mark.parametrize("source", ["c", "client", "model"])
-def test_all_are_told_the_same(source: str, wrapped: str, c_program: Path, directory: Path) -> None:
+def test_all_are_shown_the_same(source: str, wrapped: str, c_program: Path, directory: Path) -> None:
     script = PRELUDE + CHURN + {"client": CLIENT, "model": MODEL}.get(source, "")
     command = [str(c_program), wrapped] if source == "c" else [sys.executable, "-c", script, wrapped]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import alloc
+from tests.support.server.server_bytes import alloc
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parents[3]

@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.faces.scraped import CLASSIC, OPEN_METRICS, Samples, samples_of, value
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_bytes import alloc
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 HOLDING = "chip = ttmem.open_device(0x7001, index=3, arch='blackhole')"
@@ -37,7 +37,7 @@ def asked() -> Iterator[Daemon]:
         yield one
 
 
-def test_a_page_tells_what_a_process_holds_and_that_it_is_gone(asked: Daemon) -> None:
+def test_a_page_shows_what_a_process_holds_and_that_it_is_gone(asked: Daemon) -> None:
     held = {"device": "3", "arch": "blackhole", "memory": "dram", "kind": "buffer"}
     with a_program(asked.directory / "j", HOLDING, "ttmem.report_buffer_alloc(chip, 1, 4096)", "meet()") as program:
         program.arrive()
@@ -57,7 +57,7 @@ def test_what_is_said_by_socket_is_on_the_page_too(asked: Daemon) -> None:
         line.counters()
         found = scrape(asked)
 
-    assert value(found, "ttmem_memory_used_bytes", device="seed:0", memory="dram", kind="buffer") == 4096
+    assert value(found, "ttmem_memory_used_bytes", device="server:0", memory="dram", kind="buffer") == 4096
     assert value(found, "ttmem_clients", source="socket", state="live") == 1
 
 

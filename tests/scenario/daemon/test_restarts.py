@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_bytes import alloc, free
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc, free
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
 
 REPORTER = """\

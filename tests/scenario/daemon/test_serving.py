@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import alloc
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_bytes import alloc
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 SERVE = (sys.executable, "-m", "ttmem", "serve")
@@ -39,7 +39,7 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_one_line_tells_that_all_is_ready_and_where(directory: Path) -> None:
+def test_one_line_shows_that_all_is_ready_and_where(directory: Path) -> None:
     with a_daemon(directory=directory) as daemon:
         query = directory / "j" / "daemon.sock"
         assert daemon.text() == f"ttmem: serving {daemon.path}, answering on {query} (pid {daemon.pid})\n"
@@ -108,7 +108,7 @@ def test_what_a_killed_daemon_left_is_taken_over(directory: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "why"), [(0o666, "and nobody answers on it"), (0o600, "and nobody may not connect to it")]
+    ("mode", "why"), [(0o666, "and nothing answers on it"), (0o600, "and nobody may not connect to it")]
 )
 def test_a_dead_socket_of_another_user_is_an_error(
     directory: Path, as_nobody: Sequence[str], mode: int, why: str
@@ -172,7 +172,7 @@ def test_a_bad_flag_is_refused_before_anything_is_touched(directory: Path, flag:
     assert list(directory.iterdir()) == []
 
 
-def test_root_lets_everybody_report_and_nobody_ask(directory: Path) -> None:
+def test_root_lets_every_user_report_and_none_ask(directory: Path) -> None:
     with a_daemon(directory=directory) as daemon:
         assert mode_of(daemon.path) == (0o666 if os.geteuid() == 0 else 0o600)
         assert mode_of(directory / "j" / "daemon.sock") == 0o600
@@ -180,7 +180,7 @@ def test_root_lets_everybody_report_and_nobody_ask(directory: Path) -> None:
         assert mode_of(directory / "s.lock") == 0o600
 
 
-def test_a_user_lets_nobody_else_report_or_ask(directory: Path, as_nobody: Sequence[str]) -> None:
+def test_a_user_lets_no_other_report_or_ask(directory: Path, as_nobody: Sequence[str]) -> None:
     directory.chmod(0o1777)
     with a_daemon(directory=directory, program=as_nobody) as daemon:
         assert mode_of(daemon.path) == 0o600
@@ -214,7 +214,7 @@ def test_all_descriptors_that_are_allowed_can_be_used(directory: Path) -> None:
         assert int(found[0]) == int(found[1]) == hard
 
 
-def test_too_few_descriptors_are_told_once(directory: Path) -> None:
+def test_too_few_descriptors_are_reported_once(directory: Path) -> None:
     few = ("sh", "-c", 'ulimit -n 64 && exec "$@"', "sh", *SERVE)
     with a_daemon(directory=directory, program=few) as daemon, contextlib.ExitStack() as viewers:
         for _ in range(70):
@@ -228,7 +228,7 @@ def test_too_few_descriptors_are_told_once(directory: Path) -> None:
         assert all(line.startswith("ttmem: ") for line in daemon.text().splitlines())  # no traceback
 
 
-def test_a_log_on_a_full_disk_is_told_once(directory: Path) -> None:
+def test_a_log_on_a_full_disk_is_reported_once(directory: Path) -> None:
     full = ("sh", "-c", 'exec "$@" > /dev/full', "sh", *SERVE)
     with a_daemon("--log-events", directory=directory, program=full) as daemon:  # ready when it complains
         with daemon.line() as line:
@@ -240,7 +240,7 @@ def test_a_log_on_a_full_disk_is_told_once(directory: Path) -> None:
         assert daemon.text().count("\n") == 1
 
 
-def test_journals_are_served_without_the_seeds_socket(directory: Path) -> None:
+def test_journals_are_served_without_the_allocation_servers_socket(directory: Path) -> None:
     environ = {**os.environ, "TTMEM_DIR": str(directory)}
     with subprocess.Popen([*SERVE, "--no-server-socket"], env=environ, stdout=subprocess.PIPE, text=True) as daemon:
         assert daemon.stdout is not None
@@ -261,5 +261,5 @@ def test_a_socket_that_is_stolen_is_noticed(directory: Path) -> None:
     with a_daemon(directory=directory) as daemon:
         daemon.path.unlink()
 
-        daemon.text_with(f"{daemon.path}: somebody removed or replaced this socket")
+        daemon.text_with(f"{daemon.path}: this socket was removed or replaced")
         assert daemon.get("/healthz")[0] == 503

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS
 
 MODEL = """\

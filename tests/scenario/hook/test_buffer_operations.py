@@ -106,7 +106,7 @@ def test_a_buffer_that_was_freed_before_the_launch_leaves_its_place_alone(model:
     assert operations(watch, model.pid) == {11: "", 13: FAKE}
 
 
-def test_of_more_buffers_than_are_kept_the_newest_have_the_operation(model: Actor, watch: Watch) -> None:
+def test_of_more_buffers_than_are_stored_the_newest_have_the_operation(model: Actor, watch: Watch) -> None:
     numbers = list(range(100, 100 + MOST + 6))
     tell(model, *map(a_buffer, numbers), "enqueue 1")
 

@@ -14,7 +14,7 @@ RING_BYTES = 70_656  # of a worker's kernels
 SMALLEST_TABLE = 64
 
 
-def test_a_buffer_is_told_as_the_allocator_gave_it(host: Host) -> None:
+def test_a_buffer_is_shown_as_the_allocator_gave_it(host: Host) -> None:
     address = host.tell("open 1 1 0", "buffer 4 1 DRAM 8192 2048")
     [told] = host.look().buffers
 
@@ -76,7 +76,7 @@ def test_a_mesh_buffer_is_one_record_with_the_bytes_of_each_chip(host: Host) -> 
     assert [mesh[1:3] for mesh in look.meshes] == [(2, 2)]
 
 
-def test_a_chip_is_told_with_its_board_and_what_its_banks_hold(host: Host) -> None:
+def test_a_chip_is_shown_with_its_board_and_what_its_banks_hold(host: Host) -> None:
     host.tell("open 1 1 0")
     device = host.look().device(CHIP)
 
@@ -86,7 +86,7 @@ def test_a_chip_is_told_with_its_board_and_what_its_banks_hold(host: Host) -> No
     assert device["capacities"][Pool.L1] == 1_393_312 * L1_BANKS
 
 
-def test_a_chip_is_told_with_its_kernel_ring_once_there_is_one(host: Host) -> None:
+def test_a_chip_is_shown_with_its_kernel_ring_once_there_is_one(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), "enqueue 1", "open 3 1 1")
 
     assert host.look().device(CHIP + 1)["kernel_ring_bytes"] == RING_BYTES
@@ -118,7 +118,7 @@ def test_closing_a_mesh_ends_all_of_it_and_late_frees_are_no_finding(host: Host)
     assert (look.used(CHIP, Pool.DRAM), look.used(CHIP, Pool.L1)) == (0, 0)
 
 
-def test_a_closed_mesh_holds_nothing_even_while_somebody_still_refers_to_it(host: Host) -> None:
+def test_a_closed_mesh_holds_nothing_even_while_it_is_still_referred_to(host: Host) -> None:
     host.tell("open 1 1 0 1", "buffer 2 1 DRAM 4096 2048", *an_add(), "enqueue 1", "shut 1")
     shut = host.look()
     host.tell("free 2", "clear 1", "close 1")
@@ -129,7 +129,7 @@ def test_a_closed_mesh_holds_nothing_even_while_somebody_still_refers_to_it(host
     assert (look.alive, look.findings) == ([], {})
 
 
-def test_two_open_meshes_of_the_same_chips_are_told_apart(host: Host) -> None:
+def test_two_open_meshes_of_the_same_chips_are_distinguished(host: Host) -> None:
     host.tell("open 1 1 0 1", "open 3 1 0 1", "open 5 1 1", "buffer 2 1 DRAM 4096 2048", "buffer 4 3 DRAM 4096 2048")
     both = host.look()
     host.tell("close 1", "buffer 6 5 L1 4096 2048")
@@ -175,7 +175,7 @@ def test_two_meshes_are_closed_one_by_one(host: Host) -> None:
     assert look.open_chips == [CHIP + 1]
 
 
-def test_eight_threads_at_once_are_told_to_the_byte(host: Host) -> None:
+def test_eight_threads_at_once_are_shown_to_the_byte(host: Host) -> None:
     host.tell("open 1 1 0", "together 8 churn 1 %0000 800 kept")
     look = host.look()
 
@@ -195,7 +195,7 @@ def test_a_buffer_is_freed_by_another_thread_than_allocated_it(host: Host) -> No
 
 
 @pytest.mark.parametrize(("memory", "banks"), [("L1", L1_BANKS), ("DRAM", DRAM_BANKS)])
-def test_a_refusal_is_told_with_what_was_free_and_reaches_its_caller_unharmed(
+def test_a_refusal_is_shown_with_what_was_free_and_reaches_its_caller_unharmed(
     memory: str, banks: int, host: Host, stand_in: StandIn, journals: Path
 ) -> None:
     orders = ("open 1 1 0", f"buffer 2 1 {memory} {2048 * banks} 2048", f"buffer 4 1 {memory} {1 << 40} 2048")
@@ -215,7 +215,7 @@ def test_a_refusal_is_told_with_what_was_free_and_reaches_its_caller_unharmed(
     assert host.tell(f"buffer 6 1 {memory} 2048 2048").isdecimal()
 
 
-def test_a_refusal_tells_the_largest_hole_beside_all_that_is_free(host: Host) -> None:
+def test_a_refusal_shows_the_largest_hole_beside_all_that_is_free(host: Host) -> None:
     """Of three buffers the middle one is freed: its hole and the rest are free, and neither is as large as both."""
     page_bytes = 2048 * DRAM_BANKS
     host.tell("open 1 1 0", *(f"buffer {number} 1 DRAM {8 * page_bytes} 2048" for number in (2, 4, 6)), "free 4")
@@ -228,7 +228,7 @@ def test_a_refusal_tells_the_largest_hole_beside_all_that_is_free(host: Host) ->
     assert (free, largest) == (capacity - 16 * page_bytes, capacity - 24 * page_bytes)
 
 
-def test_a_request_that_is_refused_with_room_enough_is_told_too(host: Host) -> None:
+def test_a_request_that_is_refused_with_room_enough_is_shown_too(host: Host) -> None:
     """No figure in its words: what was asked for is the buffer's, what was free the allocator's, a moment later."""
     bank_bytes, page_bytes = 32_768, 2048
     host.tell(f"small {bank_bytes}", "open 1 1 0", f"buffer 2 1 L1_SMALL {page_bytes} {page_bytes} 1")
@@ -242,7 +242,7 @@ def test_a_request_that_is_refused_with_room_enough_is_told_too(host: Host) -> N
     assert [told.id for told in look.buffers] == [2]
 
 
-def test_a_refusal_of_a_buffer_on_a_single_chip_is_told_on_that_chip(host: Host) -> None:
+def test_a_refusal_of_a_buffer_on_a_single_chip_is_shown_on_that_chip(host: Host) -> None:
     host.tell("open 1 1 0 1")
     before = host.look()
     thrown = host.tell(f"buffer 2 1@1 DRAM {1 << 40} 2048")

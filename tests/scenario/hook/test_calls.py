@@ -29,7 +29,7 @@ def test_whatever_the_runtime_does_comes_out_the_same(release: str, stand_in: St
         assert hooked.leave() == plain.leave() == (0, [], "")
 
 
-def test_threads_that_do_everything_at_once_are_told_without_a_slip(host: Host) -> None:
+def test_threads_that_do_everything_at_once_are_shown_without_a_slip(host: Host) -> None:
     host.tell(*CROWD)
     look = host.look()
 

@@ -129,7 +129,7 @@ def test_a_refusal_of_a_buffer_by_core_is_reported_on_its_chip(host: Host) -> No
     assert ([told.id for told in look.buffers], look.findings) == ([2], {})
 
 
-def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_told_too(stand_in: StandIn, journals: Path) -> None:
+def test_a_buffer_by_core_that_the_mode_of_the_device_forbids_is_shown_too(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals) as host:
         host.tell("open 1 1 0")
         before = host.look()

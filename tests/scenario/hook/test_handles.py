@@ -46,7 +46,7 @@ def test_a_place_is_taken_again_once_it_is_free(host: Host) -> None:
 
 
 @pytest.mark.parametrize("identity", [(1 << 40) - 2, 1 << 40, (1 << 64) - 2])
-def test_an_id_of_any_size_is_told_and_freed(identity: int, host: Host) -> None:
+def test_an_id_of_any_size_is_shown_and_freed(identity: int, host: Host) -> None:
     host.tell("open 1 1 0", buffer(identity), buffer(2))
     before = host.look()
     host.tell(f"free {identity}")
@@ -55,7 +55,7 @@ def test_an_id_of_any_size_is_told_and_freed(identity: int, host: Host) -> None:
     assert (told(host), host.look().findings) == ([2], {})
 
 
-def test_a_buffer_of_a_closed_mesh_keeps_its_place_from_nobody(host: Host) -> None:
+def test_a_buffer_of_a_closed_mesh_frees_its_place(host: Host) -> None:
     """Nobody frees it before a later buffer wants the place, and then its late free is not that one's."""
     host.tell("open 1 1 0", buffer(2), "shut 1", "open 3 1 0", buffer(SAME_PLACE[1], 3), "free 2")
 
@@ -107,7 +107,7 @@ def test_a_forked_child_frees_nothing_of_its_parent_by_a_place(host: Host, watch
 
 
 @pytest.mark.slow
-def test_threads_that_share_places_are_told_to_the_byte(host: Host) -> None:
+def test_threads_that_share_places_are_shown_to_the_byte(host: Host) -> None:
     """Each goes through all places once, and leaves its last sixteen buffers."""
     host.tell("open 1 1 0", f"together 4 churn 1 %000000 {PLACES} kept")
     look = host.look()

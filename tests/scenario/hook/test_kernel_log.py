@@ -61,7 +61,7 @@ def test_nothing_is_printed_unless_it_is_asked_for(stand_in: StandIn, journals: 
     assert printed(stand_in, journals, *story, switch="0") == []
 
 
-def test_a_log_that_nobody_reads_does_not_hold_up_the_host(stand_in: StandIn, journals: Path) -> None:
+def test_a_log_without_a_reader_does_not_hold_up_the_host(stand_in: StandIn, journals: Path) -> None:
     """Its stderr is a pipe that is full."""
     libraries = f"{stand_in.library()} {stand_in.operations()}"
     orders = (f"load first {libraries}", "open 1 1 0", *an_add(), "enqueue 1", "exit")

@@ -36,14 +36,14 @@ def test_binaries_in_dram_belong_to_their_program(host: Host) -> None:
     assert ADD_BINARY_BYTES == 6 * 2048
 
 
-def test_the_status_of_binaries_is_told_when_it_changes(host: Host) -> None:
+def test_the_status_of_binaries_is_shown_when_it_changes(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), *a_matmul(), "enqueue 1", *["enqueue 2"] * 3)
     programs = host.look().programs(CHIP)
 
     assert programs == {ADD: (BinaryStatus.COMMITTED, 1), MATMUL: (BinaryStatus.COMMITTED, 3)}
 
 
-def test_a_status_that_is_said_again_is_not_told_again(host: Host) -> None:
+def test_a_status_that_is_said_again_is_not_reported_again(host: Host) -> None:
     """A cached launch is one event: it is counted, and the place it took in the ring is told with it."""
     host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1")
     before = host.look().process["events"]
@@ -52,7 +52,7 @@ def test_a_status_that_is_said_again_is_not_told_again(host: Host) -> None:
     assert host.look().process["events"] - before == 4
 
 
-def test_a_launch_that_is_waited_for_tells_of_the_ring_before_its_end(host: Host) -> None:
+def test_a_launch_that_is_waited_for_reports_the_ring_before_its_end(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1 blocking")
     before = host.look().process["events"]
     host.tell(*["enqueue 1 blocking"] * 4)
@@ -68,7 +68,7 @@ def test_a_first_launch_that_throws_may_have_brought_its_binaries_there(host: Ho
     assert host.look().programs(CHIP)[ADD] == (BinaryStatus.COMMITTED, 0)
 
 
-def test_of_two_moves_in_one_launch_the_newer_one_is_told_last(host: Host, journals: Path) -> None:
+def test_of_two_moves_in_one_launch_the_newer_one_is_shown_last(host: Host, journals: Path) -> None:
     host.tell("open 1 1 0", *IN_HALVES[:4], "workload 1 1 0 0 1 2", "enqueue 1", "enqueue 1")
     ring = host.look().ring(CHIP, CoreType.TENSIX)
     [journal] = journals.iterdir()
@@ -198,7 +198,7 @@ def test_a_launch_takes_room_in_the_ring_of_the_workers(host: Host) -> None:
     assert (ring["live"], ring["entries"], ring["launches"], ring["total"]) == (ADD_ROOM, 1, 1, 70_656)
 
 
-def test_a_stalled_launch_counts_once_and_its_stall_is_told(host: Host) -> None:
+def test_a_stalled_launch_counts_once_and_its_stall_is_shown(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1", "fill", "enqueue 1")
     look = host.look()
 
@@ -235,7 +235,7 @@ def test_a_forked_child_launches_nothing_of_its_parent(host: Host) -> None:
     assert look.ring(CHIP, CoreType.TENSIX)["launches"] == 4
 
 
-def test_many_rounds_of_the_ring_are_told_as_they_are(host: Host) -> None:
+def test_many_rounds_of_the_ring_are_shown_as_they_are(host: Host) -> None:
     """Nine launches fit side by side: seven are in the table, what the others left stays as long as nobody needs it."""
     host.tell("open 1 1 0", *an_add(), "repeat 900 enqueue 1")
     look = host.look()
@@ -282,7 +282,7 @@ def test_a_launch_that_waits_though_there_is_room_waits_for_binaries(host: Host)
     assert host.look().stalls(CHIP) == {Stall.IN_FLIGHT: 1}
 
 
-def test_slow_dispatch_tells_the_same_programs_without_ring_and_status(host: Host) -> None:
+def test_slow_dispatch_shows_the_same_programs_without_ring_and_status(host: Host) -> None:
     host.tell("slow on", "open 1 1 0", *an_add(), "enqueue 1", "enqueue 1")
     look = host.look()
 
@@ -319,7 +319,7 @@ def test_a_buffer_that_a_later_launch_makes_is_a_buffer(host: Host) -> None:
 
 
 @pytest.mark.parametrize("release", [STATUSLESS])
-def test_binaries_of_which_nobody_says_where_they_are_are_not_in_flight_for_good(host: Host) -> None:
+def test_binaries_without_a_known_place_are_not_in_flight_for_good(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(), *["enqueue 1"] * 6)
     look = host.look()
 

@@ -27,7 +27,7 @@ def test_what_a_forked_child_does_never_reaches_the_journal_of_its_parent(host: 
     assert [told.id for told in host.look().buffers] == [2, 6]
 
 
-def test_a_forked_child_tells_what_it_makes_itself_in_a_journal_of_its_own(host: Host, watch: Watch) -> None:
+def test_a_forked_child_shows_what_it_makes_itself_in_a_journal_of_its_own(host: Host, watch: Watch) -> None:
     """What it inherited is not its own, nor is the end of it."""
     host.tell(*OPEN, *an_add(), "enqueue 1")
     host.tell("fork free 2;clear 1;buffer 4 1 DRAM 4096 2048;open 3 1 1;buffer 6 3 L1 4096 2048;free 4")
@@ -138,7 +138,7 @@ def test_another_build_at_the_same_address_is_not_taken_for_the_old_one(first: l
         assert unequal(tallies) == []
 
 
-def test_two_copies_that_number_their_meshes_alike_are_kept_apart(host: Host, tmp_path: Path) -> None:
+def test_two_copies_that_number_their_meshes_alike_stay_apart(host: Host, tmp_path: Path) -> None:
     copy = tmp_path / "libtt_metal.so"
     copy.write_bytes(host.stand_in.library(CURRENT).read_bytes())
     host.tell("open 1 1 0", "buffer 2 1 DRAM 4096 2048", *an_add(), "enqueue 1")
@@ -167,7 +167,7 @@ def test_programs_of_two_copies_that_have_the_same_number_are_two(host: Host, tm
     assert (host.look().alive, host.look().findings) == ([], {})
 
 
-def test_two_copies_of_the_runtime_are_both_told_and_each_gets_its_own_calls(host: Host, tmp_path: Path) -> None:
+def test_two_copies_of_the_runtime_are_both_shown_and_each_gets_its_own_calls(host: Host, tmp_path: Path) -> None:
     copy = tmp_path / "libtt_metal.so"  # another file, or the loader would take it for the same
     copy.write_bytes(host.stand_in.library(CURRENT).read_bytes())
     host.tell("open 1 1 0", f"load second {copy}", "open 3 1 1")

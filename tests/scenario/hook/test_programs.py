@@ -19,7 +19,7 @@ def padded(*sizes: int) -> int:
     return sum((size + 15) // 16 * 16 for size in sizes)
 
 
-def test_kernels_are_told_with_their_names_sizes_and_cores(host: Host) -> None:
+def test_kernels_are_shown_with_their_names_sizes_and_cores(host: Host) -> None:
     host.tell("open 1 1 0", *an_add(7), "enqueue 1")
     kernels = host.look().kernels
 
@@ -76,7 +76,7 @@ def test_such_a_view_moves_with_its_buffer(how: str, host: Host) -> None:
     assert look.findings == {}
 
 
-def test_dataflow_buffers_and_scratchpads_are_told_with_their_places(host: Host) -> None:
+def test_dataflow_buffers_and_scratchpads_are_shown_with_their_places(host: Host) -> None:
     host.tell("open 1 1 0", *a_matmul(), "scratchpad 3 0,0-3,0 64", "enqueue 2")
     look = host.look()
 
@@ -106,7 +106,7 @@ def test_dataflow_buffers_whose_cores_overlap_have_each_their_own(host: Host) ->
 
 
 @pytest.mark.parametrize("program", [an_add(5, workload=5), a_matmul(5, workload=5)], ids=["circular", "dataflow"])
-def test_a_program_laid_out_anew_with_fewer_buffers_keeps_only_these(program: tuple[str, ...], host: Host) -> None:
+def test_a_program_laid_out_again_with_fewer_buffers_keeps_only_these(program: tuple[str, ...], host: Host) -> None:
     host.tell("open 1 1 0", *program, "enqueue 5", "lessen 5", "enqueue 5")
     look = host.look()
 
@@ -181,7 +181,7 @@ def test_system_programs_are_fabric_and_dispatch_on_their_chip(host: Host) -> No
         ("ttnn/cpp/ttnn/operations/fabric/dispatch/kernels/reader.cpp", Kind.KERNEL_APPLICATION),
     ],
 )
-def test_a_kernel_whose_owner_nobody_names_goes_by_its_source(path: str, kind: Kind, host: Host) -> None:
+def test_a_kernel_without_a_named_owner_goes_by_its_source(path: str, kind: Kind, host: Host) -> None:
     host.tell("open 1 1 0", "program 5", f"kernel 5 data {path} 0,0-0,0 640", "workload 5 1 0 0 5", "enqueue 5")
     [kernel] = host.look().kernels
 
@@ -209,7 +209,7 @@ def test_system_programs_that_run_before_their_mesh_is_open_are_listed_once_it_i
     assert sorted(told.chips for told in look.of(Kind.KERNEL_DISPATCH)) == sorted(chips * 4)
 
 
-def test_a_clash_is_told_with_its_program(host: Host) -> None:
+def test_a_clash_is_shown_with_its_program(host: Host) -> None:
     address = int(host.tell("open 1 1 0", *an_add(), "enqueue 1", f"buffer 2 1 L1 {NEARLY_ALL_L1} 2048"))
     before = host.look()
     thrown = host.tell("enqueue 1")
@@ -222,7 +222,7 @@ def test_a_clash_is_told_with_its_program(host: Host) -> None:
 @pytest.mark.parametrize(
     ("parts", "size_bytes"), [((), 3 * 4096), (("scratchpad 3 0,0-3,0 64",), 3 * 4096 + 64)], ids=["alone", "both"]
 )
-def test_a_clash_of_dataflow_buffers_and_scratchpads_is_told_with_where_they_end(
+def test_a_clash_of_dataflow_buffers_and_scratchpads_is_shown_with_where_they_end(
     parts: tuple[str, ...], size_bytes: int, host: Host
 ) -> None:
     address = int(host.tell("open 1 1 0", *a_matmul(), *parts, "enqueue 2", f"buffer 2 1 L1 {NEARLY_ALL_L1} 2048"))
@@ -232,7 +232,7 @@ def test_a_clash_of_dataflow_buffers_and_scratchpads_is_told_with_where_they_end
     assert host.look().clashes_since(before) == [(CHIP, 3, 105_824 + size_bytes, address)]
 
 
-def test_kernels_compiled_on_many_threads_at_once_are_all_told(host: Host) -> None:
+def test_kernels_compiled_on_many_threads_at_once_are_all_shown(host: Host) -> None:
     """Compilers report from threads of their own while four threads allocate."""
     host.tell("open 1 1 0")
     for program in range(1, 9):

@@ -23,7 +23,7 @@ def obey(order):
 
 
 @pytest.mark.parametrize("is_imported_first", [True, False])
-def test_one_process_has_one_journal_whoever_reports(
+def test_one_process_has_one_journal_whichever_code_reports(
     is_imported_first: bool, stand_in: StandIn, journals: Path, watch: Watch
 ) -> None:
     own = f"import ttmem; chip = ttmem.open_device({OTHER_CHIP}); ttmem.report_buffer_alloc(chip, 7, 4096)"
@@ -38,7 +38,7 @@ def test_one_process_has_one_journal_whoever_reports(
         assert len(watch.rows()["processes"]) == 1
 
 
-def test_tracking_that_is_turned_on_later_tells_what_comes_from_then_on(
+def test_tracking_that_is_turned_on_later_shows_what_comes_from_then_on(
     stand_in: StandIn, journals: Path, watch: Watch
 ) -> None:
     with Actor(journals, LD_PRELOAD=str(hook_path()), TTMEM="0") as actor:

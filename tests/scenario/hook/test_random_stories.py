@@ -34,18 +34,18 @@ def tell_and_judge(host: Host, seed: int, steps: int, *, has_numbers: bool = Tru
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_told_is_what_is_there(seed: int, host: Host) -> None:
+def test_what_is_shown_is_what_is_there(seed: int, host: Host) -> None:
     tell_and_judge(host, seed, 80)
 
 
-def test_what_an_old_release_tells_is_there_too(stand_in: StandIn, journals: Path) -> None:
+def test_what_an_old_release_shows_is_there_too(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=OLD) as host:
         tell_and_judge(host, 1, 120, has_numbers=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("release", [CURRENT, OLD])
-def test_what_is_told_of_long_stories_is_what_is_there(release: str, stand_in: StandIn, journals: Path) -> None:
+def test_what_is_reported_long_stories_is_what_is_there(release: str, stand_in: StandIn, journals: Path) -> None:
     for seed in range(100, 110):
         with Host(stand_in, journals, release=release) as host:
             tell_and_judge(host, seed, 150, has_numbers=release != OLD)

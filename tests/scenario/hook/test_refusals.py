@@ -51,7 +51,7 @@ def test_a_refusal_without_figures_is_an_incident_that_says_they_were_read_later
     assert (incident["free_per_bank_bytes"], incident["largest_free_per_bank_bytes"]) == (32768, 32768)
 
 
-def test_a_refusal_of_a_buffer_by_core_tells_of_each_core_and_nothing_of_all(stand_in: StandIn, journals: Path) -> None:
+def test_a_refusal_of_a_buffer_by_core_reports_each_core_and_nothing_of_all(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, TT_METAL_ALLOCATOR_MODE_HYBRID="1") as host:
         said = host.tell("open 1 1 0 1", f"buffer 4 1@1 L1 {4 << 30} {1 << 20} 0,0-3,0").removeprefix("throws ")
         incident = the_incident(host)
@@ -62,7 +62,7 @@ def test_a_refusal_of_a_buffer_by_core_tells_of_each_core_and_nothing_of_all(sta
     assert (incident["requested_per_bank_bytes"], incident["free_bytes"]) == (1 << 30, None)
 
 
-def test_a_refusal_on_a_chip_that_nobody_knows_is_an_incident_of_no_known_chip(host: Host) -> None:
+def test_a_refusal_on_an_unknown_chip_is_an_incident_of_no_known_chip(host: Host) -> None:
     host.tell("open 1 1 0")
     said = host.tell(f"buffer 4 nowhere DRAM {1 << 40} {PAGE}").removeprefix("throws ")
     incident = the_incident(host)

@@ -36,7 +36,7 @@ BUFFERS = (
 
 
 @pytest.mark.parametrize("release", [CURRENT, STRIPPED])
-def test_a_stripped_library_tells_as_much_as_any(release: str, stand_in: StandIn, journals: Path) -> None:
+def test_a_stripped_library_shows_as_much_as_any(release: str, stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=release) as host:
         host.tell(*BUFFERS, *an_add(), "enqueue 1")
         look = host.look()
@@ -67,7 +67,7 @@ SMALL = (f"small {SMALL_BYTES}", "open 1 1 0", "buffer 2 1 L1 8192 2048", "buffe
 
 
 @pytest.mark.parametrize("release", [CURRENT, OLD, OLDEST])
-def test_small_buffers_are_told_from_others_also_where_only_their_address_differs(
+def test_small_buffers_are_distinguished_also_where_only_their_address_differs(
     release: str, stand_in: StandIn, journals: Path
 ) -> None:
     with Host(stand_in, journals, release=release) as host:
@@ -96,7 +96,7 @@ def test_a_refusal_of_small_memory_names_it_also_where_only_addresses_differ(
     assert pool is Pool.L1_SMALL
 
 
-def test_where_nobody_can_tell_small_buffers_apart_they_are_unknown_and_not_zero(
+def test_where_small_buffers_cannot_be_distinguished_they_are_unknown_and_not_zero(
     stand_in: StandIn, journals: Path
 ) -> None:
     with Host(stand_in, journals, release=BASELESS) as host:
@@ -116,7 +116,7 @@ def test_where_nobody_can_tell_small_buffers_apart_they_are_unknown_and_not_zero
 
 
 @pytest.mark.parametrize("release", [CURRENT, OLD])
-def test_a_trace_without_a_region_is_told_as_one(release: str, stand_in: StandIn, journals: Path) -> None:
+def test_a_trace_without_a_region_is_shown_as_one(release: str, stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=release) as host:
         host.tell("region off", "open 1 1 0", "buffer 2 1 DRAM 8192 2048", "begin 1", "end 1 0 118 14336")
         look = host.look()
@@ -191,7 +191,7 @@ def test_a_late_free_is_not_taken_for_one_on_the_mesh_that_is_open_now(
     assert look.findings == {}
 
 
-def test_programs_of_the_oldest_release_are_told_as_far_as_it_lets_us(stand_in: StandIn, journals: Path) -> None:
+def test_programs_of_the_oldest_release_are_shown_as_far_as_it_lets_us(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=OLDEST) as host:
         host.tell("open 1 1 0", *an_add(), "enqueue 1", "enqueue 1")
         look = host.look()
@@ -205,7 +205,7 @@ def test_programs_of_the_oldest_release_are_told_as_far_as_it_lets_us(stand_in: 
     assert (cleared.alive, cleared.findings) == ([], {})
 
 
-def test_a_future_release_with_other_getters_tells_less_and_nothing_wrong(stand_in: StandIn, journals: Path) -> None:
+def test_a_future_release_with_other_getters_shows_less_and_nothing_wrong(stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=FUTURE) as host:
         said = host.tell(*BUFFERS, *an_add(), "enqueue 1")
         journal_names = [path.name for path in journals.iterdir()]
@@ -288,7 +288,7 @@ def told(look: HostLook | None, nothing: HostLook) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize("release", [CURRENT, STRIPPED, OLD, OLDEST, FUTURE, NAMELESS])
-def test_doctor_promises_what_the_hook_tells(release: str, stand_in: StandIn, journals: Path) -> None:
+def test_doctor_promises_what_the_hook_shows(release: str, stand_in: StandIn, journals: Path) -> None:
     with Host(stand_in, journals, release=release, TT_METAL_ALLOCATOR_MODE_HYBRID="1") as host:
         host.tell(STORY[0])
         nothing = host.look_if_any()

@@ -99,7 +99,7 @@ def test_large_programs_wait_for_the_room_of_the_oldest(host: Host) -> None:
     assert (ring["launches"], look.launches(CHIP)) == (900, 900)
 
 
-def test_rings_that_nobody_launches_on_take_nobodys_place(host: Host) -> None:
+def test_rings_without_launches_take_no_place(host: Host) -> None:
     """A Galaxy opened chip by chip has hundreds of them, and each may be launched on at any time."""
     host.tell("open 1 1 0", "rings 2000", *a_program(2, KERNELS[2]), *["enqueue 2"] * 3)
     look = host.look()
@@ -118,7 +118,7 @@ def test_of_more_rings_than_can_be_remembered_the_oldest_is_not_followed(host: H
 
 @pytest.mark.parametrize("size_before", [SIZE, 102_400])
 @pytest.mark.parametrize("launches_before", [0, 2])
-def test_a_ring_that_is_set_up_again_begins_anew_with_its_new_size(
+def test_a_ring_that_is_set_up_again_begins_again_with_its_new_size(
     size_before: int, launches_before: int, host: Host
 ) -> None:
     """The size follows from how much a mesh is opened with, also if nobody launched on the one before."""
@@ -131,7 +131,7 @@ def test_a_ring_that_is_set_up_again_begins_anew_with_its_new_size(
     assert ring["launches"] == launches_before + 3
 
 
-def test_a_ring_that_is_set_up_again_is_told_where_it_is_launched_on_now(host: Host) -> None:
+def test_a_ring_that_is_set_up_again_is_shown_where_it_is_launched_on_now(host: Host) -> None:
     """Both meshes are open: the one that it was launched on before has nothing to do with it."""
     host.tell("open 1 1 0", "open 3 1 1", *a_program(2, KERNELS[2]), *["enqueue 2"] * 2, f"ring-again {SIZE}")
     host.tell(*a_program(3, KERNELS[3], mesh=3), *["enqueue 3"] * 3)
@@ -141,7 +141,7 @@ def test_a_ring_that_is_set_up_again_is_told_where_it_is_launched_on_now(host: H
     assert look.ring(CHIP + 1, CoreType.TENSIX)["live"] == 3 * (TEXT_OFFSET + KERNELS[3])
 
 
-def test_counts_that_begin_anew_end_nobody_who_came_after(host: Host) -> None:
+def test_counts_that_begin_again_end_no_later_launch(host: Host) -> None:
     """Who is finished is told by a count that later launches are above; if not, it must be forgotten."""
     host.tell("open 1 1 0", *a_program(2, KERNELS[2]), "enqueue 2", "fill", "count-anew", *["enqueue 2"] * 2)
     ring = host.look().ring(CHIP, CoreType.TENSIX)

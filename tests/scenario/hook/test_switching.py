@@ -24,7 +24,7 @@ def buffer(identity: int, mesh: int = 1) -> str:
     return f"buffer {identity} {mesh} DRAM 4096 2048"
 
 
-def test_nothing_is_told_while_it_is_off_and_what_comes_later_is(host: Host) -> None:
+def test_nothing_is_shown_while_it_is_off_and_what_comes_later_is(host: Host) -> None:
     host.tell(OPEN, buffer(2), buffer(4), OFF, buffer(6))
     off = host.look()
     host.tell(ON, buffer(8), buffer(10), "free 8")

@@ -14,7 +14,7 @@ import pytest
 from tests.support.journals.reporters import Nursery, a_nursery
 from tests.support.processes.children import Writer
 from tests.support.processes.native_programs import NativePrograms
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.sources import Journals, Places, Roots
@@ -50,7 +50,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def test_of_files_that_nobody_holds_so_many_of_a_user_are_handed_out_at_once(tmp_path: Path) -> None:
+def test_of_files_without_a_holder_a_limited_number_of_a_user_is_handed_out_at_once(tmp_path: Path) -> None:
     junk(tmp_path, 1500)
     journals = journals_in(tmp_path)
 
@@ -106,7 +106,7 @@ def test_a_hundred_broken_journals_are_named_and_the_rest_counted(tmp_path: Path
 
 
 @is_root
-def test_a_hundred_directories_under_others_names_are_told_of_and_the_rest_counted(tmp_path: Path) -> None:
+def test_a_hundred_directories_under_others_names_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
     for uid in range(1000, 1150):
         (tmp_path / f"ttmem-{uid}").mkdir()
         os.chown(tmp_path / f"ttmem-{uid}", SOMEBODY, SOMEBODY)

@@ -93,7 +93,7 @@ def assert_nobodys(watch: Watch, pid: int) -> None:
 @needs_two_users
 @pytest.mark.parametrize("ticks", ["none", "another's", "the victim's"])
 @pytest.mark.parametrize("namespace", [None, FOREIGN_NAMESPACE])
-def test_a_dead_journal_that_names_a_living_stranger_shows_no_pid(
+def test_a_dead_journal_that_names_another_living_process_shows_no_pid(
     journals: Path, sample: Sample, watch: Watch, ticks: str, namespace: int | None
 ) -> None:
     forged = forge(journals / NAME, sample, owner_uid=FORGER_UID)

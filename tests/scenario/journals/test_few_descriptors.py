@@ -17,7 +17,7 @@ from tests.support.faces.json_documents import opened
 from tests.support.processes.children import Writer, state_of
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.programs import command_of
-from tests.support.server.seed_serving import Daemon, a_daemon
+from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
 
 CHIP = 0x1A2B

@@ -154,7 +154,7 @@ def test_a_file_that_grows_while_it_is_read_says_what_it_said(read: Callable[[],
     assert_same_as_before(reader, victim)
 
 
-def test_a_journal_that_was_replaced_by_another_is_read_anew(
+def test_a_journal_that_was_replaced_by_another_is_read_again(
     sample: Sample, read: Callable[[], AnyReader], victim: Path, vandal: Vandal
 ) -> None:
     reader = read()

@@ -60,7 +60,7 @@ def test_a_journal_of_another_user_is_not_the_victims_though_the_victim_maps_it(
 
 @needs_two_users
 @pytest.mark.parametrize("namespace", [None, FOREIGN_NAMESPACE])
-def test_a_lock_that_names_nobody_proves_nothing(forged: Path, watch: Watch, namespace: int | None) -> None:
+def test_a_lock_without_a_named_holder_proves_nothing(forged: Path, watch: Watch, namespace: int | None) -> None:
     """An open file description lock has no holder that the kernel could name."""
     with somebody(VICTIM_UID) as victim, somebody(FORGER_UID, f"open_file_lock:{forged}"):
         name_in(forged, victim.pid, pid_namespace=namespace)

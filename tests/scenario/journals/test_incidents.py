@@ -44,7 +44,7 @@ def actor(journals: Path) -> Iterator[Actor]:
         yield actor
 
 
-def test_an_incident_that_a_program_tells_outlives_it(actor: Actor) -> None:
+def test_an_incident_that_a_program_shows_outlives_it(actor: Actor) -> None:
     actor.do("chip = ttmem.open_device(7); ttmem.report_buffer_alloc(chip, 41, 4096)")
     actor.do("tell = dict(requested_bytes=10, per_bank_bytes=5, bank_count=2, text='no r\\u00f6\\u00f6m')")
     actor.do("client = ttmem.Client(); client.report_incident(chip, 1, 0, **tell)")
@@ -76,7 +76,7 @@ def test_a_wrong_call_is_said_as_such(actor: Actor, wrong: str, words: str) -> N
     assert words in actor.ask("said")
 
 
-def test_the_model_tells_a_refusal_in_the_runtimes_words_and_figures(actor: Actor) -> None:
+def test_the_model_shows_a_refusal_in_the_runtimes_words_and_figures(actor: Actor) -> None:
     actor.do(MODEL)
     actor.do("refused(lambda: device.create_buffer(BufferSpec(64 * 400_000, 400_000, BufferType.L1)))")
     lowest, base = actor.ask("[device.allocator.lowest_l1_address, device.architecture.l1_unreserved_base]")
@@ -97,7 +97,7 @@ def test_the_model_tells_a_refusal_in_the_runtimes_words_and_figures(actor: Acto
     assert len(kept.entry_ids) == 1
 
 
-def test_the_model_tells_a_clash_as_a_clash(actor: Actor) -> None:
+def test_the_model_shows_a_clash_as_a_clash(actor: Actor) -> None:
     actor.do(MODEL + "refused(clash)")
     lowest, base = actor.ask("[device.allocator.lowest_l1_address, device.architecture.l1_unreserved_base]")
     [text] = actor.ask("said")

@@ -42,7 +42,7 @@ def make_directories(shm: Path, count: int, *, uid: int = UID) -> list[Path]:
 
 
 def further(journals: Journals) -> list[str]:
-    return [path for path in journals.looked_into if "." in os.path.basename(path)]
+    return [path for path in journals.searched if "." in os.path.basename(path)]
 
 
 def calls_of(monkeypatch: pytest.MonkeyPatch, *names: str) -> dict[str, int]:
@@ -61,7 +61,9 @@ def calls_of(monkeypatch: pytest.MonkeyPatch, *names: str) -> dict[str, int]:
     return counts
 
 
-def test_so_many_directories_of_a_user_are_looked_into_and_the_rest_are_one_count(roots: Roots, journals: Path) -> None:
+def test_a_limited_number_of_directories_of_a_user_is_searched_and_the_rest_are_one_count(
+    roots: Roots, journals: Path
+) -> None:
     make_directories(journals, 1000)
     found = Journals(Places(uid=UID, roots=roots))
     found.scan()
@@ -69,7 +71,7 @@ def test_so_many_directories_of_a_user_are_looked_into_and_the_rest_are_one_coun
     assert len(further(found)) == FURTHER_MOST
     [finding] = found.findings
     assert (finding.name, finding.count, finding.path) == ("directory_ignored", 1000 - FURTHER_MOST, str(journals))
-    assert f"and 984 more directories of uid {UID} are not looked into" in finding.text
+    assert f"and 984 more directories of uid {UID} are not searched" in finding.text
 
 
 def test_a_scan_asks_for_as_little_as_with_few_directories(
@@ -108,7 +110,7 @@ def look_at(roots: Roots) -> Snapshot:
 
 
 @needs_two_users
-def test_what_may_not_be_read_of_a_user_is_so_many_rows(roots: Roots, journals: Path) -> None:
+def test_what_may_not_be_read_of_a_user_is_a_limited_number_of_rows(roots: Roots, journals: Path) -> None:
     make_directories(journals, 1000, uid=FORGER_UID)
 
     def rows() -> list[int]:
@@ -225,4 +227,4 @@ def test_directories_that_are_gone_leave_nothing_behind(roots: Roots, journals: 
         now[0] += 100.0
         found.scan()
 
-        assert (found.looked_into, found.findings, list(found.files)) == ((), (), [])
+        assert (found.searched, found.findings, list(found.files)) == ((), (), [])

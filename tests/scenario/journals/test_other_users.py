@@ -33,7 +33,7 @@ WHEN = pytest.mark.parametrize("when", ["living", "living, daemon", "ended, daem
 @needs_two_users
 @pytest.mark.slow
 @WHEN
-def test_root_is_told_why_another_users_program_was_refused(when: str, told: dict[str, Any]) -> None:
+def test_root_sees_why_another_users_program_was_refused(when: str, told: dict[str, Any]) -> None:
     [(code, text, _), (_, listed, _), (newest_code, newest, _)] = told[when][0]
 
     assert (code, newest_code) == (0, 0)
@@ -52,7 +52,7 @@ def test_root_is_told_why_another_users_program_was_refused(when: str, told: dic
 @needs_two_users
 @pytest.mark.slow
 @WHEN
-def test_nobody_else_learns_of_it(when: str, told: dict[str, Any]) -> None:
+def test_no_other_user_learns_of_it(when: str, told: dict[str, Any]) -> None:
     [(code, text, why), (_, listed, _), (newest_code, newest, _)] = told[when][1]
 
     assert (code, text, newest_code, newest) == (2, "", 1, "")

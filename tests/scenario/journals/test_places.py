@@ -85,14 +85,14 @@ FIRST = f"/dev/shm/ttmem-{OWN}"
 
 
 @pytest.mark.slow
-def test_the_first_place_is_used_while_nobody_else_has_made_it(staged: Staged) -> None:
+def test_the_first_place_is_used_while_no_other_user_has_made_it(staged: Staged) -> None:
     [path], [said], findings = staged()
 
     assert (os.path.dirname(path), said, findings) == (FIRST, "", [])
 
 
 @pytest.mark.parametrize("kind", ["directory", pytest.param("link", marks=pytest.mark.slow)])
-def test_a_directory_that_somebody_else_made_does_not_stop_tracking(staged: Staged, kind: str) -> None:
+def test_a_directory_that_another_user_made_does_not_stop_tracking(staged: Staged, kind: str) -> None:
     paths, said, findings = staged((FIRST, OTHER, kind), times=2)
 
     [place] = {os.path.dirname(path) for path in paths}  # the second program found what the first had made
@@ -103,7 +103,7 @@ def test_a_directory_that_somebody_else_made_does_not_stop_tracking(staged: Stag
 
 
 @pytest.mark.slow
-def test_root_reports_as_well_when_somebody_else_made_its_directory(staged: Staged) -> None:
+def test_root_reports_as_well_when_another_user_made_its_directory(staged: Staged) -> None:
     [path], [said], [finding] = staged(("/dev/shm/ttmem-0", OTHER, "directory"), uid=0)
 
     assert path.startswith("/dev/shm/ttmem-0.")
@@ -124,7 +124,7 @@ def test_the_users_runtime_directory_is_the_next_place_whether_or_not_the_enviro
 
 
 @pytest.mark.slow
-def test_a_runtime_directory_of_somebody_else_is_no_place(staged: Staged) -> None:
+def test_a_runtime_directory_of_another_user_is_no_place(staged: Staged) -> None:
     theirs = f"/run/user/{OTHER}"
     [path], _, _ = staged((FIRST, OTHER, "directory"), (theirs, OTHER, "directory"), XDG_RUNTIME_DIR=theirs)
 
@@ -132,7 +132,7 @@ def test_a_runtime_directory_of_somebody_else_is_no_place(staged: Staged) -> Non
 
 
 @pytest.mark.slow
-def test_directories_made_in_its_name_beforehand_are_passed_over(staged: Staged) -> None:
+def test_directories_made_in_its_name_beforehand_are_skipped(staged: Staged) -> None:
     false = [(f"{FIRST}{end}", OTHER, "directory") for end in ("", ".00000000", ".1", ".ffffffff")]
     [path], _, findings = staged(*false)
 

@@ -82,7 +82,7 @@ def test_a_c_program_that_replays_over_its_buffers_has_an_incident_for_each(jour
     assert (told[0]["trace"], told[0]["size_bytes"], document["findings"]) == (9, 2048, {})
 
 
-def test_the_python_client_tells_of_traces_as_c_does(actor: Actor) -> None:
+def test_the_python_client_reports_traces_as_c_does(actor: Actor) -> None:
     actor.do("chip = ttmem.open_device(7, banks=(2, 2)); client = ttmem.Client()")
     actor.do("client.report_trace_begin(chip, 4)")
     actor.do("client.report_free(client.report_buffer_alloc(chip, 1, 8192, 0, 0x1000, 4096))")
@@ -98,7 +98,7 @@ def test_the_python_client_tells_of_traces_as_c_does(actor: Actor) -> None:
     assert [kept.figures[name] for name in ("trace", "address", "repeats")] == [4, 0x1800, 1]
 
 
-def test_a_size_that_was_not_told_is_no_certain_claim(actor: Actor) -> None:
+def test_a_size_that_was_not_reported_is_no_certain_claim(actor: Actor) -> None:
     """Of no chip that is known by its banks: the bytes of one bank are at most all of them."""
     actor.do("chip = ttmem.open_device(7); ttmem.report_trace_begin(chip, 4)")
     actor.do("ttmem.report_free(ttmem.report_buffer_alloc(chip, 1, 8192, 0, 0x1000))")

@@ -61,7 +61,7 @@ def test_every_face_marks_it(watch: Watch, actor: Actor) -> None:
     assert (chip.mark[0], chip.dram.used_bytes, chip.l1.used_bytes) == ("!", None, None)
 
 
-def test_the_same_is_told_at_a_glance_and_by_a_daemon(watch: Watch, actor: Actor) -> None:
+def test_the_same_is_shown_at_a_glance_and_by_a_daemon(watch: Watch, actor: Actor) -> None:
     snapshot = broken(watch, actor)
     [usage] = snapshot.devices
 

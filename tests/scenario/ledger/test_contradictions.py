@@ -85,7 +85,7 @@ def test_among_equals_who_came_first_is_believed_and_who_stays_takes_over(everyb
 
 
 @needs_two_users
-def test_who_says_nothing_of_a_chip_contradicts_nobody(everybodys: Path, watch: Watch) -> None:
+def test_a_process_that_says_nothing_of_a_chip_contradicts_none(everybodys: Path, watch: Watch) -> None:
     with reporting(everybodys, FORGER_UID, opening(TRUE)), reporting(everybodys, 0, opening(BLANK)):
         snapshot = seen(watch)
 

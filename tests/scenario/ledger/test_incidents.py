@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem._native import testing
 from ttmem.collector import Collector
@@ -110,7 +110,7 @@ def test_an_incident_names_the_line_that_asked(journals: Path) -> None:
     assert incident.site.frames[0].line > 0
 
 
-def test_an_overview_tells_of_incidents_what_a_snapshot_does(journals: Path) -> None:
+def test_an_overview_reports_incidents_what_a_snapshot_does(journals: Path) -> None:
     with a_program(journals, *OPENED, *REFUSED, "meet()") as program, a_collector(journals) as collector:
         program.arrive()
         assert collector.wait_settled(10.0)
@@ -149,7 +149,7 @@ def test_an_incident_of_a_mesh_is_counted_once_and_stays_counted_when_its_proces
 
 
 @pytest.mark.slow
-def test_a_daemon_tells_of_incidents_what_a_viewer_of_its_own_sees(journals: Path) -> None:
+def test_a_daemon_reports_incidents_what_a_viewer_of_its_own_sees(journals: Path) -> None:
     environ = {"TTMEM_DIR": str(journals / "j")}
     with a_daemon(directory=journals) as daemon, a_program(journals / "j", *OPENED, *REFUSED, "meet()") as program:
         program.arrive()

@@ -56,7 +56,7 @@ def test_no_reader_sees_a_peak_that_never_was(nursery: Nursery, tmp_path: Path) 
     assert peaks <= {0, SIZE}
 
 
-def test_a_reader_that_is_lapped_again_and_again_is_exact_once_there_is_rest(nursery: Nursery, tmp_path: Path) -> None:
+def test_a_reader_that_is_lapped_repeatedly_is_exact_once_there_is_rest(nursery: Nursery, tmp_path: Path) -> None:
     reporter = nursery.start(tmp_path, TTMEM_TABLE="256", TTMEM_RING="16")
     chip = reporter.open_device(0xA0)
     ledger = Ledger()

@@ -169,7 +169,7 @@ def test_a_phase_whose_peak_no_record_can_hold_is_cut_there_and_right_in_its_row
 
 
 @pytest.mark.parametrize("target", [5, 255, *ODD_NUMBERS])
-def test_a_target_nobody_opened_is_kept_and_shown_as_unknown(told: Told, target: int) -> None:
+def test_a_target_that_was_never_opened_is_stored_and_shown_as_unknown(told: Told, target: int) -> None:
     told.call("report_buffer_alloc", target, 1, 4096)
     told.call("report_launch", target, 0)
 
@@ -302,7 +302,7 @@ def test_nothing_raises_for_a_text(told: Told, text: str) -> None:
     assert isinstance(told.rows["processes"][0]["label"], str)
 
 
-def test_a_mesh_of_chips_nobody_opened_lies_on_unknown_devices(told: Told) -> None:
+def test_a_mesh_of_chips_that_were_never_opened_lies_on_unknown_devices(told: Told) -> None:
     mesh = told.call("open_mesh", 7, 1, 2, (200, 201))
     told.call("report_buffer_alloc", mesh, 1, 4096)
 

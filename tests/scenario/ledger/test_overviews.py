@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery, attach
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_bytes import alloc, kernel_load
-from tests.support.server.seed_serving import an_engine
+from tests.support.server.server_bytes import alloc, kernel_load
+from tests.support.server.server_serving import an_engine
 from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, testing
@@ -102,7 +102,7 @@ def test_it_agrees_for_one_who_reports_twice_and_for_one_on_the_socket_alone(jou
             _settle(engine.ledger)
             overview = check_overview(engine.ledger)
             assert row_of(overview, program.pid).used_bytes(Pool.DRAM) == 4096
-            assert [usage.device.name for usage in overview.devices] == ["", "seed:3"]
+            assert [usage.device.name for usage in overview.devices] == ["", "server:3"]
             again = Ledger()
             bytes_kept = engine.ledger.checkpoint()
             assert bytes_kept

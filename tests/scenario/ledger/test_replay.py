@@ -206,7 +206,7 @@ def test_it_does_not_matter_which_process_is_read_first(logs: list[Log], order: 
 
 @FAST
 @given(seed=st.integers(0, 39), data=st.data())
-def test_records_of_a_newer_version_are_passed_over(logs: list[Log], seed: int, data: st.DataObject) -> None:
+def test_records_of_a_newer_version_are_skipped(logs: list[Log], seed: int, data: st.DataObject) -> None:
     log = logs[seed]
     records = list(log.records)
     for _ in range(data.draw(st.integers(1, 5))):
@@ -296,7 +296,7 @@ def test_sizes_that_no_writer_leaves_in_a_record_are_refused() -> None:
     assert rows["processes"][0]["findings"] == {"impossible_record": 3}
 
 
-def test_kinds_and_pools_of_a_newer_version_are_kept_as_unknown() -> None:
+def test_kinds_and_pools_of_a_newer_version_are_stored_as_unknown() -> None:
     words = struct.pack("<8Q", 2, 1, ALLOCATED | 77 << 8 | 88 << 16, 5, 0, 4096, 4096, 0)
     freed = struct.pack("<8Q", 4, 1, FREED | 77 << 8 | 88 << 16, 5, 1, 4096, 4096, 0)
 

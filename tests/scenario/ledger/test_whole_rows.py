@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.support.journals.reporters import CHIP_FACTS, Command, Nursery, Reporter, a_nursery
-from tests.support.server.seed_bytes import alloc, free, kernel_load
-from tests.support.server.seed_serving import Engine, an_engine
+from tests.support.server.server_bytes import alloc, free, kernel_load
+from tests.support.server.server_serving import Engine, an_engine
 from tests.support.simulated.whole_rows import WholeRows
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, testing

@@ -25,7 +25,7 @@ from tests.support.faces.prometheus import Prometheus, a_prometheus, prometheus_
 from tests.support.machine.stock_regions import Slot, a_region, put
 from tests.support.metal.troubled import Troubled, a_troubled_program
 from tests.support.processes.programs import a_program
-from tests.support.server.seed_serving import Daemon, a_daemon, short_directory
+from tests.support.server.server_serving import Daemon, a_daemon, short_directory
 from tests.support.timing.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.docs.pages import ROOT, file_block
-from tests.support.server.seed_serving import short_directory
+from tests.support.server.server_serving import short_directory
 from tests.support.timing.waiting import PATIENCE_SECONDS
 
 EXAMPLES = ("model.py", "failing.py")  # of the tutorials; other pages use them, too

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.processes.programs import a_command
-from tests.support.server.seed_serving import a_daemon
+from tests.support.server.server_serving import a_daemon
 from tests.support.timing.waiting import wait_until
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import TimeNs, replace

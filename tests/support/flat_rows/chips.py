@@ -63,7 +63,7 @@ def _device(row: Rows) -> Device:
     return Device(
         number=row["number"],
         unique_id=ChipId(row["unique_id"]),
-        index=row["index"] if row["index"] >= 0 and (row["known"] or row["name"].startswith("seed:")) else None,
+        index=row["index"] if row["index"] >= 0 and (row["known"] or row["name"].startswith("server:")) else None,
         arch=row["arch"],
         board=row["board"],
         grid=tuple(row["grid"]) if all(row["grid"]) else None,
@@ -125,7 +125,12 @@ def device_usages(
     for device in sorted(devices.values(), key=place_of):
         number = device.number
         held = holders.on.get(number, ())
-        if device.is_known or device.open_count or (number in named and (device.is_seed or held)) or number in doubted:
+        if (
+            device.is_known
+            or device.open_count
+            or (number in named and (device.is_server_chip or held))
+            or number in doubted
+        ):
             tables = (pools[number], kinds[number], cores[number])
             doubt = doubted.get(number) or _excess(device, pools[number])
             usage = _usage(device, tables, held, spaces, doubt)

@@ -49,7 +49,7 @@ def no_parent(pid: int, start_time_ns: int | None) -> int | None:
     return None
 
 
-class Surroundings(NamedTuple):
+class FlatContext(NamedTuple):
     """What a snapshot says besides the ledger's figures."""
 
     source: str
@@ -68,22 +68,22 @@ class Surroundings(NamedTuple):
         return namespace if namespace and self.pid_namespace and namespace != self.pid_namespace else None
 
 
-def snapshot_from_rows(rows: Rows, surroundings: Surroundings) -> Snapshot:
-    """The snapshot that the rows of `_native.testing.flat_rows` and their surroundings make."""
+def snapshot_from_rows(rows: Rows, context: FlatContext) -> Snapshot:
+    """The snapshot that the rows of `_native.testing.flat_rows` and their context make."""
     devices = devices_from_rows(rows)
-    processes = processes_from_rows(rows, devices, surroundings)
+    processes = processes_from_rows(rows, devices, context)
     doubts = (explained(finding, process.uid) for process in processes for finding in process.findings)
-    usages = device_usages(devices, rows, _holders(processes), surroundings.sizes_of)
+    usages = device_usages(devices, rows, _holders(processes), context.sizes_of)
     numbers = frozenset(usage.device.number for usage in usages)
     return Snapshot(
         time_ns=TimeNs(rows["time_ns"]),
-        source=surroundings.source,
-        places=surroundings.places,
-        host=surroundings.host,
+        source=context.source,
+        places=context.places,
+        host=context.host,
         devices=usages,
         processes=tuple(with_sums(process, numbers) for process in processes),
-        foreign=surroundings.foreign,
-        findings=(*damaged_files(rows), *doubts, *chip_findings(rows, devices, usages), *surroundings.findings),
+        foreign=context.foreign,
+        findings=(*damaged_files(rows), *doubts, *chip_findings(rows, devices, usages), *context.findings),
     )
 
 
@@ -103,28 +103,28 @@ class Parts:
         return self.by_table[table].get(key, [])
 
 
-def processes_from_rows(rows: Rows, devices: dict[int, Device], surroundings: Surroundings) -> tuple[ProcessUsage, ...]:
+def processes_from_rows(rows: Rows, devices: dict[int, Device], context: FlatContext) -> tuple[ProcessUsage, ...]:
     """The processes that some rows are about."""
     parts = Parts(rows, devices)
-    return tuple(_process(row, parts, surroundings) for row in rows["processes"])
+    return tuple(_process(row, parts, context) for row in rows["processes"])
 
 
-def _process(row: Rows, parts: Parts, surroundings: Surroundings) -> ProcessUsage:
+def _process(row: Rows, parts: Parts, context: FlatContext) -> ProcessUsage:
     key, pid = row["key"], row["pid"]
     return ProcessUsage(
         key=key,
         pid=pid,
-        parent_pid=surroundings.parent_of(pid, row["started_ns"] or None) if _is_here(row) else None,
+        parent_pid=context.parent_of(pid, row["started_ns"] or None) if _is_here(row) else None,
         claimed_pid=row["claimed_pid"] or None,
         source=row["source"],
         uid=row["uid"],
-        user=surroundings.user_of(row["uid"]),
+        user=context.user_of(row["uid"]),
         label=row["label"] or row["command"],
         command=row["command"],
         path=row["path"],
         state=row["state"],
         is_visible=row["visible"],
-        container=surroundings.container_of(row),
+        container=context.container_of(row),
         origin=row["origin"],
         reason=reason_of(row),
         start_time_ns=_time(row["started_ns"]),

@@ -14,7 +14,7 @@ import pytest
 from tests.support.journals.bad_journals import a_sample
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, Somebody, forge, somebody
 from tests.support.journals.reporters import a_nursery
-from tests.support.server.seed_serving import short_directory
+from tests.support.server.server_serving import short_directory
 
 __all__ = ["Scene", "a_scene"]
 

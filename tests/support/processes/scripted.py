@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.faces.json_documents import opened
 from tests.support.machine.driver_tree import DriverTree
-from ttmem.cli.program import run_program, run_seed_monitor
+from ttmem.cli.program import run_program, run_tt_smi_umd
 
 FIRST_ID = 0xA1B2_C3D4_0000_0000  # of the driver's chips
 
@@ -46,11 +46,11 @@ class Machine:
             tree.chip(node)
         self.settings = {"TTMEM_DIR": str(directory / "journals"), **tree.environ}
 
-    def ttmem(self, *arguments: str, is_seed: bool = False) -> Said:
+    def ttmem(self, *arguments: str, is_server_chip: bool = False) -> Said:
         """In this process: starting an interpreter for each would take most of the time."""
         out, err = Paper(), Paper()
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
             for name, value in self.settings.items():
                 patch.setenv(name, value)
-            code = (run_seed_monitor if is_seed else run_program)([*arguments])
+            code = (run_tt_smi_umd if is_server_chip else run_program)([*arguments])
         return Said(code, out.getvalue(), err.getvalue())

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
+from tests.support.flat_rows.processes import FlatContext, snapshot_from_rows
 from ttmem.collector.rows.allocations import dump_of
 from ttmem.collector.rows.regions import BankSizes
 from ttmem.snapshot import Finding, Foreign, Host, Snapshot, TimeNs
@@ -51,9 +51,9 @@ def an_unknown_device(number: int = 0) -> dict[str, Any]:
     return a_device(number, **unknown, **more)
 
 
-def a_seed_device(number: int = 0, index: int = 0) -> dict[str, Any]:
-    """A chip of the seeds' protocol: nothing is known but its number."""
-    return {**an_unknown_device(number), "index": index, "name": f"seed:{index}"}
+def a_server_device(number: int = 0, index: int = 0) -> dict[str, Any]:
+    """A chip of the allocation server's protocol: nothing is known but its number."""
+    return {**an_unknown_device(number), "index": index, "name": f"server:{index}"}
 
 
 def a_process(key: int = 1, **changes: Any) -> dict[str, Any]:
@@ -155,9 +155,9 @@ def a_socket_process(key: int = 1, **changes: Any) -> dict[str, Any]:
     return a_process(key, **{"source": "socket", "path": "", "label": "", **changes})
 
 
-def surroundings(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = ()) -> Surroundings:
+def context(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = ()) -> FlatContext:
     names = {0: "root", 1000: "ada", 1001: "grace"}
-    return Surroundings(
+    return FlatContext(
         source="embedded collector",
         places=("/dev/shm/ttmem-1000",),
         host=HOST,
@@ -171,7 +171,7 @@ def surroundings(foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...
 
 def a_snapshot(*, foreign: tuple[Foreign, ...] = (), findings: tuple[Finding, ...] = (), **tables: Any) -> Snapshot:
     """The snapshot that the given tables make."""
-    return snapshot_from_rows(some_rows(**tables), surroundings(foreign, findings))
+    return snapshot_from_rows(some_rows(**tables), context(foreign, findings))
 
 
 BUSY_SPACES: dict[str, Any] = {
@@ -263,10 +263,10 @@ def a_busy_snapshot() -> Snapshot:
     )
 
 
-def a_seed_snapshot() -> Snapshot:
-    """Processes on the seeds' socket: one restored, one that claims another pid, one that reports both ways."""
+def a_server_snapshot() -> Snapshot:
+    """Processes on the server socket: one restored, one that claims another pid, one that reports both ways."""
     return a_snapshot(
-        devices=[a_device(0), a_seed_device(1, index=1), a_seed_device(2, index=2)],
+        devices=[a_device(0), a_server_device(1, index=1), a_server_device(2, index=2)],
         device_pools=[
             (0, 0, 2 * GIB, 2 * GIB, 3, 2 * GIB, NOON_NS, NOON_NS, False),
             (1, 0, 1 * GIB, 1 * GIB, 7, 1 * GIB, NOON_NS, NOON_NS, False),

@@ -64,7 +64,7 @@ class SightsToAsk:
     def _hear(self, question: str) -> None:
         self.asked.append(question)
         if self.is_gone:
-            raise DaemonGone("nobody answers there: the daemon that made it has ended")
+            raise DaemonGone("no answer there: the daemon that made it has ended")
 
 
 def a_frame(chips: int = 4, processes: int = 6) -> MonitorFrame:

@@ -1,19 +1,18 @@
 """Whole rows of a ledger, held against what a snapshot made of its flat tables says, figure by figure."""
 
-from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
+from tests.support.flat_rows.processes import FlatContext, snapshot_from_rows
 from tests.support.simulated.figures import HOST
 from tests.support.simulated.timeless import timeless
 from ttmem._native import Ledger, testing
 from ttmem.collector.chips import bank_sizes
-from ttmem.collector.rows import Looks
-from ttmem.collector.rows import Surroundings as LooksSurroundings
+from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.collector.rows.sums import overview_of
 from ttmem.snapshot import Snapshot, replace
 
-SURROUNDINGS = Surroundings(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=bank_sizes().get)
-OF_LOOKS = LooksSurroundings(source="a test", places=("/here",), host=HOST, user_of=str)
+FLAT_CONTEXT = FlatContext(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=bank_sizes().get)
+CONTEXT = SnapshotContext(source="a test", places=("/here",), host=HOST, user_of=str)
 ARCHITECTURES = ("wormhole_b0", "blackhole")
-LOOKS = 1000
+TRIES = 1000
 
 
 class WholeRows:
@@ -21,26 +20,26 @@ class WholeRows:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._looks = Looks(ledger)
+        self._snapshots = Snapshots(ledger)
         for arch in ARCHITECTURES:
             sizes = bank_sizes().get(arch)
             assert sizes is not None
             ledger.set_bank_sizes(arch, *sizes)
 
     def check(self) -> None:
-        """Looks, and compares. Somebody may end meanwhile: only a look between two equal snapshots counts."""
+        """Looks, and compares. A process may end meanwhile: only a snapshot between two equal snapshots counts."""
         before = self._expected()
-        for _ in range(LOOKS):
-            found = _without_fullest(timeless(self._looks.snapshot(OF_LOOKS)))
+        for _ in range(TRIES):
+            found = _without_fullest(timeless(self._snapshots.snapshot(CONTEXT)))
             after = self._expected()
             if before == after:
                 assert found == after
                 return
             before = after
-        raise AssertionError(f"the ledger never stood still in {LOOKS} looks")
+        raise AssertionError(f"the ledger never stood still in {TRIES} tries")
 
     def _expected(self) -> Snapshot:
-        return timeless(snapshot_from_rows(testing.flat_rows(self._ledger), SURROUNDINGS))
+        return timeless(snapshot_from_rows(testing.flat_rows(self._ledger), FLAT_CONTEXT))
 
 
 def _without_fullest(snapshot: Snapshot) -> Snapshot:
@@ -59,4 +58,4 @@ def check_whole_rows(ledger: Ledger) -> None:
 def check_overview(ledger: Ledger) -> Snapshot:
     """What the ledger knows, without the details of processes, after its whole rows were checked."""
     check_whole_rows(ledger)
-    return overview_of(snapshot_from_rows(testing.flat_rows(ledger), SURROUNDINGS))
+    return overview_of(snapshot_from_rows(testing.flat_rows(ledger), FLAT_CONTEXT))

@@ -1,4 +1,4 @@
-"""What scripts are told of each chip, held against the runtime model's truth: cells of CSV, and the seeds' block."""
+"""Scripts' figures of each chip, held against the model's truth: cells of CSV, and the older monitor's block."""
 
 import re
 from collections.abc import Iterator

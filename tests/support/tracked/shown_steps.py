@@ -9,7 +9,7 @@ chips have them and however often they come again.
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.flat_rows.processes import Surroundings, snapshot_from_rows
+from tests.support.flat_rows.processes import FlatContext, snapshot_from_rows
 from tests.support.tracked import shown
 from tests.support.tracked.agreement import Figures
 from tests.support.tracked.chip_rows import ACTIVITY, ChipKey, ChipTables, Reading, Row, Rows
@@ -21,7 +21,7 @@ TABLE = "table"  # the USED column by pool, beside the figures of the document
 Part = tuple[tuple[str, tuple[Row, ...]], ...]  # some rows of some tables
 NOTHING: Figures = {"used": {}, "kernel_types": {}, "core_types": {}, "footprint": (0, 0, 0, 0), TABLE: {}}
 IDLE: Figures = {"rings": {}, "images": (0, 0), "grown": {}}
-_SURROUNDINGS = Surroundings(source="", places=(), host=Host("", "", "", "", "", ""), user_of=str)
+_CONTEXT = FlatContext(source="", places=(), host=Host("", "", "", "", "", ""), user_of=str)
 
 
 class ShownSteps:
@@ -115,7 +115,7 @@ def shown_of(rows: Rows) -> Figures:
 
 def snapshot_of(rows: Rows) -> Snapshot:
     """As a collector makes it of the rows of its ledger."""
-    return snapshot_from_rows(rows, _SURROUNDINGS)
+    return snapshot_from_rows(rows, _CONTEXT)
 
 
 def _forget(known: dict[Any, Figures]) -> None:

@@ -31,13 +31,13 @@ def a_refusal() -> tuple[RefusingChip, IncidentCopy]:
         ({"operations_since": None, "launches_since": None}, "unknown"),
     ],
 )
-def test_what_came_after_is_told_apart(since: dict[str, int | None], after: str) -> None:
+def test_what_came_after_is_distinguished(since: dict[str, int | None], after: str) -> None:
     _, copy = a_refusal()
 
     assert explain(changed(copy, **since)).after == after
 
 
-def test_what_its_own_phase_made_is_told_from_what_was_there_before() -> None:
+def test_what_its_own_phase_made_is_shown_from_what_was_there_before() -> None:
     chip, copy = a_refusal()
     share = explain(copy).phase_share
 
@@ -97,7 +97,7 @@ def test_a_view_takes_no_addresses() -> None:
     assert found.holders == explain(copy).holders
 
 
-def test_where_nobody_said_where_addresses_end_it_follows_from_what_is_free() -> None:
+def test_where_the_end_of_addresses_is_not_reported_it_follows_from_what_is_free() -> None:
     _, copy = a_refusal()
     told = explain(copy).lines[0]
 
@@ -138,7 +138,7 @@ def test_buffers_of_the_same_core_on_two_chips_are_both_in_the_way() -> None:
     assert {entry.id for entry in found.freeing.entries} == {entry.id for entry in on_chip}
 
 
-def test_figures_of_all_banks_are_divided_where_no_others_were_told() -> None:
+def test_figures_of_all_banks_are_divided_where_no_others_were_reported() -> None:
     _, copy = a_refusal()
     bare = changed(
         copy,
@@ -157,7 +157,7 @@ def test_figures_of_all_banks_are_divided_where_no_others_were_told() -> None:
     assert "inferred" in found.notes[0]
 
 
-def test_what_was_told_of_one_bank_is_not_divided_anew() -> None:
+def test_what_was_reported_of_one_bank_is_not_divided_again() -> None:
     """A request that this memory does not take at all: nobody said what each bank would have had to store."""
     _, copy = a_refusal()
 
@@ -167,7 +167,7 @@ def test_what_was_told_of_one_bank_is_not_divided_anew() -> None:
     assert (found.incident.requested_per_bank_bytes, found.cause, found.freeing) == (1 * KIB, "room_seen", None)
 
 
-def test_a_site_that_a_program_named_itself_is_told_without_its_directories() -> None:
+def test_a_site_that_a_program_named_itself_is_shown_without_its_directories() -> None:
     chip = RefusingChip()
     chip.hold("a", chip.l1(1000 * KIB))
     copy = chip.refused(chip.l1(700 * KIB))
@@ -179,7 +179,7 @@ def test_a_site_that_a_program_named_itself_is_told_without_its_directories() ->
     assert holder.name == "model.py:12 load"
 
 
-def test_what_the_allocator_counts_and_nobody_reports_is_said() -> None:
+def test_what_the_allocator_counts_and_no_process_reports_is_said() -> None:
     _, copy = a_refusal()
     figures = copy.incident
 
@@ -270,7 +270,7 @@ def test_sets_of_cores_are_read(text: str, count: int | None) -> None:
         assert cores_of(cores_text(cores)) == cores
 
 
-def test_cores_that_nobody_knows_may_be_anywhere() -> None:
+def test_cores_that_are_unknown_may_be_anywhere() -> None:
     assert share_cores(None, "0,0-1,1")
     assert share_cores("0,0-1,1", "1,1-2,2")
     assert not share_cores("0,0-1,1", "2,2-3,3")

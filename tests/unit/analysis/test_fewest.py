@@ -83,7 +83,7 @@ def test_on_several_lines_the_set_makes_room_on_all_of_them(
 
 @given(lines(), st.frozensets(st.integers(0, 5)))
 @settings(max_examples=50, deadline=None)
-def test_holes_are_the_addresses_that_nobody_takes(span: Addresses, freed: frozenset[int]) -> None:
+def test_holes_are_the_addresses_that_are_not_taken(span: Addresses, freed: frozenset[int]) -> None:
     found = holes(span, freed)
 
     free = {address for begin, end in found for address in range(begin, end)}

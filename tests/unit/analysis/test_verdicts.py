@@ -51,7 +51,7 @@ def test_the_largest_block_decides_and_not_what_is_free_in_all() -> None:
     assert fits(usage, dram_bytes=2 * GIB + 1) is False
 
 
-def test_a_block_that_nobody_knows_does_not_fit_and_is_not_refused() -> None:
+def test_a_block_that_are_unknown_does_not_fit_and_is_not_refused() -> None:
     usage = a_chip_with(dram(6 * GIB))
 
     assert fits(usage, dram_bytes=1) is None
@@ -89,7 +89,7 @@ def test_nothing_fits_l1_whose_programs_already_reach_into_buffers_without_a_hol
     assert fits(usage, l1_core_bytes=1) is False
 
 
-def test_l1_of_which_nobody_knows_where_something_lies_is_unknown_or_too_full() -> None:
+def test_l1_with_an_allocation_at_an_unknown_address_is_unknown_or_too_full() -> None:
     l1 = a_pool(Pool.L1, 20 * MIB)
     usage = a_chip_with(l1, core_bytes=1400 * KIB, worst_core_bytes=1000 * KIB)
     stranger = a_chip_with(replace(l1, read_bytes=1), l1_hole_bytes=0, headroom_bytes=300 * KIB)
@@ -99,7 +99,7 @@ def test_l1_of_which_nobody_knows_where_something_lies_is_unknown_or_too_full() 
     assert fits(stranger, l1_core_bytes=1) is None
 
 
-def test_a_chip_of_which_the_driver_does_not_tell_may_be_open_for_a_stranger_of_another() -> None:
+def test_a_chip_of_which_the_driver_says_nothing_may_be_open_for_an_unreporting_opener_of_another() -> None:
     usage = a_chip_with(dram(0, largest_free_bytes=12 * GIB), number=1)
     card = a_driver_chip(0, pids=(77,))
 
@@ -108,7 +108,7 @@ def test_a_chip_of_which_the_driver_does_not_tell_may_be_open_for_a_stranger_of_
     assert (candidate.fits, candidate.doubt) == (None, "pid 77 does not report and may have it open")
 
 
-def test_a_chip_may_be_held_by_somebody_whose_journal_may_not_be_read() -> None:
+def test_a_chip_may_be_held_by_a_process_whose_journal_may_not_be_read() -> None:
     usage = a_chip_with(dram(0, largest_free_bytes=12 * GIB))
     closed = replace(a_snapshot_of(usage), foreign=(Foreign("/dev/shm/ttmem-7", 7, "ada"),))
 
@@ -119,7 +119,7 @@ def test_a_chip_may_be_held_by_somebody_whose_journal_may_not_be_read() -> None:
     assert listed.fits is True  # the driver says that nobody has it open
 
 
-def test_a_chip_that_a_stranger_has_open_is_not_known() -> None:
+def test_a_chip_that_an_unreporting_process_has_open_is_not_known() -> None:
     usage = a_chip_with(dram(0, largest_free_bytes=12 * GIB))
     stranger = a_driver_chip(0, pids=(77,))
 
@@ -239,7 +239,7 @@ def test_growth_is_judged_by_pool_and_chip() -> None:
     assert crossed(4 * MIB - 1) == [("dram growth", True)]
 
 
-def test_growth_beside_somebody_who_does_not_report_is_not_known_to_be_small() -> None:
+def test_growth_beside_a_process_that_does_not_report_is_not_known_to_be_small() -> None:
     def at(seconds: int) -> Snapshot:
         usage = a_chip_with(dram(GIB, read_bytes=MIB))
         return a_snapshot_of(usage, time_ns=NOON_NS + seconds * 1_000_000_000)

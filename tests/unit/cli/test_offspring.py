@@ -35,7 +35,7 @@ def test_a_process_with_the_mark_is_ours_wherever_it_hangs_in_the_tree(tmp_path:
     assert len(offspring.paths) == 1
 
 
-def test_a_living_process_of_somebody_else_is_not_ours(tmp_path: Path) -> None:
+def test_a_living_process_of_another_run_is_not_ours(tmp_path: Path) -> None:
     with a_program(tmp_path, "meet()") as ours:
         ours.arrive()
         offspring = offspring_in(tmp_path)
@@ -83,7 +83,7 @@ def test_a_process_that_came_and_went_is_ours_if_it_had_the_mark(tmp_path: Path,
     assert len(paths_in(tmp_path)) == 1
 
 
-def test_journals_that_were_there_before_are_nobodys(tmp_path: Path) -> None:
+def test_journals_that_were_there_before_are_not_counted(tmp_path: Path) -> None:
     with a_program(tmp_path, *REPORTS, TTMEM_RUN="abc") as early:
         early.arrive()
         offspring = offspring_in(tmp_path)
@@ -93,7 +93,7 @@ def test_journals_that_were_there_before_are_nobodys(tmp_path: Path) -> None:
     assert offspring.paths == set()
 
 
-def test_a_file_with_another_name_belongs_to_nobody(tmp_path: Path) -> None:
+def test_a_file_with_another_name_is_not_counted(tmp_path: Path) -> None:
     offspring = offspring_in(tmp_path)
     offspring.began(os.getpid())
     (tmp_path / "strange.journal").touch()

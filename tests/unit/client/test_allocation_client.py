@@ -104,7 +104,7 @@ def test_ps_shows_it_on_the_device_that_the_socket_would_name(journals: Path) ->
     [process] = opened(json.loads(said))["processes"]
     [device] = process["devices"]
 
-    assert (process["pid"], device["name"], device["index"]) == (program.pid, "seed:3", 3)
+    assert (process["pid"], device["name"], device["index"]) == (program.pid, "server:3", 3)
     assert device["memory"]["dram"]["used_bytes"] == 4096
 
 
@@ -179,7 +179,7 @@ def test_a_buffer_reported_by_two_owners_lives_until_both_have_freed_it(journals
     assert (used(process), findings(process)) == ({}, {})
 
 
-def test_a_live_address_with_another_size_or_type_is_taken_anew_and_a_finding(journals: Path) -> None:
+def test_a_live_address_with_another_size_or_type_is_taken_again_and_a_finding(journals: Path) -> None:
     process = process_after(
         journals,
         "A.report_allocation(0, 1000, 0, 1)",
@@ -343,7 +343,7 @@ def test_off_means_nothing_whatever_is_reported(journals: Path) -> None:
     assert (said, complaints, list(journals.iterdir())) == ("False 0\n", "", [])
 
 
-def test_a_transport_nobody_knows_is_said_and_the_journal_taken(journals: Path) -> None:
+def test_an_unknown_transport_is_reported_and_the_journal_taken(journals: Path) -> None:
     said, complaints = output_of(
         journals, "A.report_allocation(0, 1, 0, 1)", "print(A.is_enabled())", TTMEM_TRANSPORT="pigeon"
     )
@@ -368,7 +368,7 @@ def test_what_was_ended_by_turning_tracking_off_is_not_held_afterwards(journals:
     assert used(process) == {(0, "dram"): 512}
     assert findings(process) == {}
     [held] = process.devices
-    assert held.device.name == "seed:0"
+    assert held.device.name == "server:0"
 
 
 def test_ids_that_come_and_go_for_ever_are_all_found_again(journals: Path) -> None:

@@ -87,7 +87,7 @@ def by_journal(directory: Path, calls: list[Call]) -> Figures:
 
 
 def by_socket(directory: Path, calls: list[Call]) -> Figures:
-    path = str(directory / "seed.sock")
+    path = str(directory / "server.sock")
     ledger = Ledger()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
@@ -117,7 +117,7 @@ def test_both_transports_come_to_the_same_figures(tmp_path: Path, seed: int) -> 
     assert by_journal(tmp_path, calls) == expected
 
 
-def test_both_transports_keep_devices_apart_that_nobody_knows(tmp_path: Path) -> None:
+def test_both_transports_keep_unknown_devices_apart(tmp_path: Path) -> None:
     calls: list[Call] = [("report_allocation", (device, 10, 0, 4096)) for device in (-1, -2, -1, 1 << 20)]
     calls += [("report_deallocation", (-2, 4096)), ("report_deallocation", (-1, 4096))]
     with a_socket_directory() as directory:

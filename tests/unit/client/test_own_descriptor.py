@@ -18,7 +18,7 @@ def directory() -> Iterator[Path]:
 
 @pytest.fixture
 def server(directory: Path) -> Iterator[MessageServer]:
-    with MessageServer(str(directory / "seed.sock")) as listening:
+    with MessageServer(str(directory / "server.sock")) as listening:
         yield listening
 
 
@@ -32,7 +32,7 @@ def test_reports_after_all_descriptors_were_closed_go_to_the_server_alone(
     assert [[message.buffer_id for message in messages] for messages in (first, second)] == [[1], [2, 3]]
 
 
-def test_a_closed_descriptor_that_nobody_took_is_replaced(directory: Path, server: MessageServer) -> None:
+def test_a_closed_descriptor_that_was_not_taken_is_replaced(directory: Path, server: MessageServer) -> None:
     lines = ["import os", "A.report_allocation(0, 1, 0, 1)", "os.closerange(3, 256)", "A.report_allocation(0, 1, 0, 2)"]
     with Sender(directory, python(*lines)) as sender:
         first, second = server.accept().take_all(), server.accept().take_all()

@@ -31,7 +31,7 @@ def environment(directory: Path, **settings: str) -> dict[str, str]:
     own = {
         "TT_ALLOC_TRACKING_ENABLED": "1",
         "TTMEM_TRANSPORT": "socket",
-        "TTMEM_SEED_SOCKET": str(directory / "seed.sock"),
+        "TTMEM_SEED_SOCKET": str(directory / "server.sock"),
         "TTMEM_DIR": str(directory / "journals"),
     }
     return {**os.environ, **own, **settings}
@@ -85,7 +85,7 @@ def run(directory: Path, *lines: str, **settings: str) -> tuple[int, str, str]:
 
 @pytest.fixture
 def server(directory: Path) -> Iterator[MessageServer]:
-    with MessageServer(str(directory / "seed.sock")) as listening:
+    with MessageServer(str(directory / "server.sock")) as listening:
         yield listening
 
 
@@ -188,15 +188,15 @@ def test_without_a_server_one_warning_is_given_and_nothing_is_waited_for(directo
 def test_a_server_that_comes_later_gets_everything_in_order(directory: Path) -> None:
     with Sender(directory, python("for id in range(1000): A.report_allocation(0, 1, 0, id)", "meet()")) as sender:
         sender.arrive()
-        with MessageServer(str(directory / "seed.sock")) as server:
+        with MessageServer(str(directory / "server.sock")) as server:
             messages = server.accept().take(1000)
 
     assert [message.buffer_id for message in messages] == list(range(1000))
 
 
 @pytest.mark.slow
-def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_messages(directory: Path) -> None:
-    path = directory / "seed.sock"
+def test_a_server_killed_in_mid_stream_harms_no_client_and_the_next_one_gets_whole_messages(directory: Path) -> None:
+    path = directory / "server.sock"
     lines = ["for id in range(24_000): A.report_allocation(0, 1, 0, id)", "print(A.lost_count())", "meet()"]
     with a_server_process(str(path), read_bytes=100) as first, Sender(directory, python(*lines)) as sender:
         assert first.hear() == "accepted"
@@ -219,7 +219,9 @@ def test_a_server_killed_in_mid_stream_harms_nobody_and_the_next_one_gets_whole_
 
 
 @pytest.mark.slow
-def test_a_server_that_never_reads_blocks_nobody_and_losses_are_counted(directory: Path, server: MessageServer) -> None:
+def test_a_server_that_never_reads_blocks_no_client_and_losses_are_counted(
+    directory: Path, server: MessageServer
+) -> None:
     lines = [
         "import time; slowest = 0",
         "for id in range(90_000):",
@@ -265,7 +267,7 @@ def test_exiting_with_messages_pending_is_quick_and_gives_a_reader_its_due(
     assert least(lambda: missed_at_exit(directory, server), under=1) == 0
 
 
-def test_exiting_with_messages_pending_and_nobody_reading_takes_a_moment_at_most(
+def test_exiting_with_messages_pending_and_no_reader_takes_a_moment_at_most(
     directory: Path, server: MessageServer
 ) -> None:
     lines = ["for id in range(30_000): A.report_allocation(0, 1, 0, id)", "print('done', flush=True)"]
@@ -280,11 +282,11 @@ def test_exiting_with_messages_pending_and_nobody_reading_takes_a_moment_at_most
     assert server.has_caller()
 
 
-def test_a_server_of_another_user_is_told_nothing(directory: Path) -> None:
+def test_a_server_of_another_user_is_sent_nothing(directory: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can start a server as somebody else")
     directory.chmod(0o777)
-    with a_server_process(str(directory / "seed.sock"), uid=NOBODY) as server:
+    with a_server_process(str(directory / "server.sock"), uid=NOBODY) as server:
         status, said, complaints = run(
             directory, "A.report_allocation(0, 1, 0, 1); A.report_allocation(0, 1, 0, 2)", "print(A.lost_count())"
         )
@@ -302,7 +304,7 @@ def test_a_user_trusts_root_and_itself(directory: Path) -> None:
     directory.chmod(0o777)
     lines = ["import os; os.setuid(65_534)", "A.report_allocation(0, 1, 0, 1)"]
     for uid in (0, NOBODY):
-        path = directory / "seed.sock"
+        path = directory / "server.sock"
         with a_server_process(str(path), uid=uid) as server:
             assert run(directory, *lines) == (0, "", "")
             assert (server.hear(), server.hear()) == ("accepted", "144")
@@ -348,7 +350,7 @@ def test_a_child_does_not_send_what_its_parent_has_pending(directory: Path) -> N
     ]
     with Sender(directory, python(*lines)) as sender:
         sender.arrive()
-        with MessageServer(str(directory / "seed.sock")) as server:
+        with MessageServer(str(directory / "server.sock")) as server:
             both = [server.accept(), server.accept()]
             both.sort(key=lambda receiver: receiver.peer_pid() != sender.pid)
             by_parent, by_child = both[0].take(1000), both[1].take(1)

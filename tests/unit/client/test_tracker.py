@@ -51,7 +51,7 @@ def test_every_call_of_a_tracker_is_reported_with_its_own_parameters(call: str) 
     assert mine == base
 
 
-def test_the_seeds_parameters_keep_their_names_and_defaults() -> None:
+def test_the_allocation_servers_parameters_keep_their_names_and_defaults() -> None:
     load = inspect.signature(GraphTracker.track_kernel_load).parameters
 
     assert list(load)[1:6] == ["kernel_size", "kernel_id", "device", "kernel_type", "num_cores"]
@@ -155,7 +155,7 @@ def test_two_open_devices_on_one_chip_do_not_end_each_other(tracker: GraphTracke
     assert journal.open_chips() == {CHIP}
 
 
-def test_devices_opened_again_and_again_need_no_more_targets(tracker: GraphTracker, journal: OwnJournal) -> None:
+def test_devices_opened_repeatedly_need_no_more_targets(tracker: GraphTracker, journal: OwnJournal) -> None:
     for _ in range(300):  # a journal has room for 255
         mesh = a_watched(a_mesh(1, 2), tracker)
         tracker.track_device_closed(mesh)
@@ -231,7 +231,7 @@ def test_two_buffers_of_one_programs_binaries_add_up(tracker: GraphTracker, jour
     assert journal.programs(CHIP) == {7: (BinaryStatus.COMMITTED.number, 0, 2048)}
 
 
-def test_a_launch_told_as_program_and_as_launch_counts_once(tracker: GraphTracker, journal: OwnJournal) -> None:
+def test_a_launch_reported_as_program_and_as_launch_counts_once(tracker: GraphTracker, journal: OwnJournal) -> None:
     device = a_watched(a_chip_alone(), tracker)
 
     for _ in range(3):
@@ -241,7 +241,7 @@ def test_a_launch_told_as_program_and_as_launch_counts_once(tracker: GraphTracke
     assert (journal.launches(CHIP), journal.programs(CHIP)[7][1]) == (3, 3)
 
 
-def test_a_runtime_of_the_seeds_calls_alone_has_its_launches_counted(
+def test_a_runtime_of_the_server_protocol_calls_alone_has_its_launches_counted(
     tracker: GraphTracker, journal: OwnJournal
 ) -> None:
     device = a_chip_alone()
@@ -252,7 +252,9 @@ def test_a_runtime_of_the_seeds_calls_alone_has_its_launches_counted(
     assert journal.launches(CHIP) == 3
 
 
-def test_a_program_of_the_seeds_calls_alone_ends_with_its_kernel(tracker: GraphTracker, journal: OwnJournal) -> None:
+def test_a_program_of_the_server_protocol_calls_alone_ends_with_its_kernel(
+    tracker: GraphTracker, journal: OwnJournal
+) -> None:
     device = a_chip_alone()
     tracker.track_kernel_load(100, 7, device)
     tracker.track_program(7, device)
@@ -283,7 +285,7 @@ def test_a_global_circular_buffer_is_listed_and_charged_nothing(tracker: GraphTr
     assert journal.kinds(CHIP)[Kind.CIRCULAR_BUFFER] == (0, 1, False)
 
 
-def test_a_layout_told_again_is_not_listed_twice(tracker: GraphTracker, journal: OwnJournal) -> None:
+def test_a_layout_reported_again_is_not_listed_twice(tracker: GraphTracker, journal: OwnJournal) -> None:
     device = a_watched(a_chip_alone(), tracker)
     for size_bytes in (2048, 2048, 4096):
         tracker.track_allocate_cb(CORES, 105_824, size_bytes, False, device, program=1, cb_id=0)
@@ -293,7 +295,7 @@ def test_a_layout_told_again_is_not_listed_twice(tracker: GraphTracker, journal:
     assert journal.findings() == {}
 
 
-def test_circular_buffers_without_ids_are_told_apart_by_place(tracker: GraphTracker, journal: OwnJournal) -> None:
+def test_circular_buffers_without_ids_are_distinguished_by_place(tracker: GraphTracker, journal: OwnJournal) -> None:
     device = a_watched(a_chip_alone(), tracker)
 
     for address in (105_824, 107_872, 107_872):
@@ -400,7 +402,7 @@ def test_what_ends_the_program_passes_through_a_tracker(journal: OwnJournal, end
         GraphTracker().track_allocate(Raising(end()))  # type: ignore[arg-type]
 
 
-def test_a_device_without_chips_is_told_in_its_own_words(
+def test_a_device_without_chips_is_shown_in_its_own_words(
     journal: OwnJournal, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(notices, "_SAID", set())

@@ -140,7 +140,7 @@ def end_everything(tracker: GraphTracker, device: SmallDevice, binaries: SmallBu
 EVERYTHING = {Pool.DRAM: 4096, Pool.KERNEL: 200, Pool.CB: 64}
 
 
-def test_tracking_that_is_turned_on_again_hears_of_everything_anew(journal: OwnJournal) -> None:
+def test_tracking_that_is_turned_on_again_hears_of_everything_again(journal: OwnJournal) -> None:
     with GraphTracker() as tracker:
         device = a_chip_alone()
         tell_everything(tracker, device)

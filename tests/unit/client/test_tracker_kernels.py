@@ -60,7 +60,7 @@ def test_a_kernel_is_charged_its_exact_bytes(tracker: GraphTracker, journal: Own
 
 
 @pytest.mark.parametrize(("given", "name"), [("compute", "compute"), ("", ""), ("compute\0007", "compute")])
-def test_a_kernel_is_told_with_what_each_processor_gets(
+def test_a_kernel_is_shown_with_what_each_processor_gets(
     given: str, name: str, tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     facts = KernelFacts(program=1, name=given, exact_bytes=3552, packed_bytes=(1252, 860, 1428))
@@ -71,7 +71,7 @@ def test_a_kernel_is_told_with_what_each_processor_gets(
     assert row[-3:-1] == ((1252, 860, 1428), name)
 
 
-def test_without_exact_bytes_the_seeds_rule_stands_in_and_is_marked(
+def test_without_exact_bytes_the_allocation_servers_rule_stands_in_and_is_marked(
     tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     tracker.track_kernel_load(57_344, 1, device, FABRIC, 16)
@@ -79,7 +79,7 @@ def test_without_exact_bytes_the_seeds_rule_stands_in_and_is_marked(
     assert journal.kinds(CHIP) == {Kind.KERNEL_FABRIC: (917_504, 1, True)}
 
 
-def test_a_kernel_that_both_dispatch_paths_tell_of_is_charged_once(
+def test_a_kernel_that_both_dispatch_paths_report_is_charged_once(
     tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     for _ in range(2):  # equal facts, though not the same object
@@ -216,7 +216,7 @@ def test_equal_images_are_counted_and_what_they_would_save(
     assert (found.hits, found.misses, found.evicted) == (2, 2, 2)
 
 
-def test_an_image_keeps_the_size_that_was_told_first(
+def test_an_image_keeps_the_size_that_was_reported_first(
     tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
 ) -> None:
     for kernel_id, payload_bytes in ((1, 100), (2, 200)):
@@ -315,16 +315,14 @@ def test_a_caller_far_up_the_stack_is_found_and_one_too_far_is_not() -> None:
     assert configure_fabric_of_a_device(200) == (APPLICATION, FoundBy.UNKNOWN)
 
 
-def test_the_default_is_the_seeds_number_and_not_an_explicit_application() -> None:
+def test_the_default_is_the_allocation_servers_number_and_not_an_explicit_application() -> None:
     unsaid: object = UNSAID
 
     assert unsaid == KernelType.APPLICATION
     assert unsaid is not KernelType.APPLICATION
 
 
-def test_a_type_nobody_knows_is_kept_as_unknown(
-    tracker: GraphTracker, journal: OwnJournal, device: SmallDevice
-) -> None:
+def test_an_unknown_type_is_stored_as_unknown(tracker: GraphTracker, journal: OwnJournal, device: SmallDevice) -> None:
     tracker.track_kernel_load(100, 1, device, 7, 2)
 
     assert journal.kinds(CHIP) == {Kind.KERNEL_UNKNOWN: (200, 1, True)}
@@ -369,7 +367,7 @@ def test_how_a_type_was_found_and_on_which_cores_is_reported(
     assert journal.kernels(CHIP) == {1: (CoreType.ACTIVE_ETH, FoundBy.PATH), 2: (CoreType.UNKNOWN, FoundBy.SIZE)}
 
 
-# ---- the seeds' log
+# ---- the allocation server's log
 
 
 @pytest.fixture
@@ -386,7 +384,7 @@ def told(pipe: tuple[int, int], *, kernel_type: int = FABRIC, size_bytes: int = 
     return os.read(pipe[0], 1 << 16).decode().splitlines()
 
 
-def test_the_line_is_the_seeds(pipe: tuple[int, int]) -> None:
+def test_the_line_is_the_allocation_servers(pipe: tuple[int, int]) -> None:
     assert told(pipe)[0] == (
         "\N{LEFT-POINTING MAGNIFYING GLASS} KERNEL_LOAD Backtrace (Device 0, Type: Fabric, Binary Size: 56 KB, "
         "Cores: 16, Total L1: 896 KB, ID: 0x7f3a)"
@@ -418,7 +416,7 @@ def test_the_log_ends_by_itself(pipe: tuple[int, int]) -> None:
     assert text.count("that is enough") == 1
 
 
-def test_a_log_that_cannot_be_written_harms_nobody() -> None:
+def test_a_log_that_cannot_be_written_harms_no_process() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     os.close(writing)

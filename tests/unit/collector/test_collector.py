@@ -120,7 +120,7 @@ def test_a_viewer_that_missed_nothing_knows_when_a_chips_peak_was(tmp_path: Path
     assert (usage.since_ns or 0) < (usage.peak_time_ns or 0)
 
 
-def test_a_file_that_is_no_journal_is_one_finding_and_harms_nobody(tmp_path: Path) -> None:
+def test_a_file_that_is_no_journal_is_one_finding_and_harms_no_process(tmp_path: Path) -> None:
     (tmp_path / "1-1-00000000.journal").write_bytes(bytes(1 << 16))
     with a_program(tmp_path, *REPORTS) as program, a_collector(tmp_path) as collector:
         program.arrive()

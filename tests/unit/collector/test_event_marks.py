@@ -35,7 +35,7 @@ def test_a_process_begins_and_ends_once() -> None:
     assert brief(happenings.since(0)) == [(5, "process_began", "llama"), (99, "process_ended", "llama")]
 
 
-def test_what_was_refused_is_told_with_pool_and_size() -> None:
+def test_what_was_refused_is_shown_with_pool_and_size() -> None:
     happenings = EventMarks()
     happenings.take([alive()], [(1, "out_of_memory", 3, 2, 4096, 50), (1, "clash", 3, 4, 7, 60)])
 
@@ -45,7 +45,7 @@ def test_what_was_refused_is_told_with_pool_and_size() -> None:
     )
 
 
-def test_only_what_happened_since_is_told_oldest_first() -> None:
+def test_only_what_happened_since_is_shown_oldest_first() -> None:
     happenings = EventMarks()
     happenings.take([alive()], [(1, "clash", 2, 4, 7, 90), (1, "clash", 1, 4, 7, 70), (1, "clash", 0, 4, 7, 10)])
 
@@ -71,7 +71,7 @@ def test_a_phase_in_a_loop_is_one_phase_that_goes_on() -> None:
     ]
 
 
-def test_a_phase_that_pauses_for_long_is_told_twice() -> None:
+def test_a_phase_that_pauses_for_long_is_reported_twice() -> None:
     happenings = EventMarks()
     rows = [phase("began", 0), phase("ended", 1), phase("began", 3 * SECOND_NS), phase("ended", 4 * SECOND_NS)]
     happenings.take([alive(started_ns=0)], rows)
@@ -79,7 +79,7 @@ def test_a_phase_that_pauses_for_long_is_told_twice() -> None:
     assert [mark.time_ns for mark in happenings.since(0)] == [0, 1, 3 * SECOND_NS, 4 * SECOND_NS]
 
 
-def test_a_phase_that_still_runs_is_told_however_long_ago_it_began() -> None:
+def test_a_phase_that_still_runs_is_shown_however_long_ago_it_began() -> None:
     happenings = EventMarks()
     happenings.take([alive(started_ns=0)], [phase("began", 10)])
 
@@ -108,14 +108,14 @@ def test_a_phase_ends_with_its_process() -> None:
     assert happenings.since(31) == ()
 
 
-def test_whoever_tries_again_and_again_is_told_once_a_second() -> None:
+def test_repeated_tries_are_reported_once_a_second() -> None:
     happenings = EventMarks()
     happenings.take([alive()], [(1, "out_of_memory", 3, 2, 4096 + at, 50 + at) for at in range(100)])
 
     assert happenings.since(10) == (Mark(TimeNs(50), "out_of_memory", "llama", 41, 3, Pool.L1, 4195, 100),)
 
 
-def test_no_more_than_the_newest_thousand_are_told() -> None:
+def test_no_more_than_the_newest_thousand_are_shown() -> None:
     happenings = EventMarks()
     for turn in range(30):
         happenings.take([alive()], [(1, "clash", at, 4, 7, turn * 1000 + at) for at in range(256)])

@@ -73,7 +73,7 @@ def test_one_second_has_one_sample() -> None:
     assert world.sample_count == 1
 
 
-def test_where_nobody_looked_there_is_no_sample() -> None:
+def test_where_nothing_was_read_there_is_no_sample() -> None:
     world = World()
     world.holds(7)
     world.at(0)
@@ -95,7 +95,7 @@ def test_a_spike_of_one_second_is_seen_in_the_hour() -> None:
     assert told(series(history).samples).count(9 * GIB) == 1
 
 
-def test_samples_older_than_the_span_are_not_told() -> None:
+def test_samples_older_than_the_span_are_not_reported() -> None:
     world = World()
     world.holds(5)
     world.at(0)
@@ -162,7 +162,7 @@ def test_what_was_read_is_never_added_to_what_was_counted() -> None:
     assert (only.latest_bytes, only.origin) == (50, "counted")
 
 
-def test_a_clock_that_is_set_back_starts_anew() -> None:
+def test_a_clock_that_is_set_back_starts_again() -> None:
     world = World()
     world.holds(5)
     world.at(100)
@@ -181,7 +181,7 @@ def test_sums_over_programs_that_share_memory_have_no_course() -> None:
     assert Pool.CB not in {one.pool for one in world.course.history(60).series}
 
 
-def test_strangers_by_the_thousand_take_no_memory() -> None:
+def test_unknown_chips_by_the_thousand_take_no_memory() -> None:
     world = World()
     world.chips = [(number, None, f"unknown:{number}", ()) for number in range(2000)]
     world.at(0)

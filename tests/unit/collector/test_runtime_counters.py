@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, a_socket_process
-from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.random_rows import snapshots
 from tests.support.simulated.read_figures import CHIP, QUIET, SECOND_NS, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.rows.allocations import dump_of
 from ttmem.collector.runtime_counters import OLD_STAMP_NS, RuntimeCounters
@@ -89,10 +89,10 @@ def test_a_chip_of_the_first_layout_has_its_files_name(counters: RuntimeCounters
     chip = a_chip(a_reading(77, dram=MIB), unique_id=None)._replace(name="tt_device_99")
     [usage] = counters.joined(a_snapshot(), readings_of(chip)).devices
 
-    assert (usage.device.name, usage.device.uuid, usage.device.is_seed) == ("tt_device_99", None, False)
+    assert (usage.device.name, usage.device.uuid, usage.device.is_server_chip) == ("tt_device_99", None, False)
 
 
-def test_a_chip_that_both_tell_of_is_one_row_and_nothing_is_added(counters: RuntimeCounters) -> None:
+def test_a_chip_that_both_report_is_one_row_and_nothing_is_added(counters: RuntimeCounters) -> None:
     joined = counters.joined(counted(8 * MIB), readings_of(a_chip(a_reading(77, dram=2 * MIB, trace=5), stale=9)))
     [usage] = joined.devices
     dram, trace = pools_of(usage)[Pool.DRAM], pools_of(usage)[Pool.TRACE]
@@ -104,7 +104,7 @@ def test_a_chip_that_both_tell_of_is_one_row_and_nothing_is_added(counters: Runt
     assert usage.device.open_count == 2
 
 
-def test_beside_somebody_who_does_not_report_nobody_knows_what_is_free_in_one_piece(counters: RuntimeCounters) -> None:
+def test_beside_a_process_that_does_not_report_the_largest_free_block_is_unknown(counters: RuntimeCounters) -> None:
     snapshot = counted(12 * MIB)
     [usage] = snapshot.devices
     known = replace(
@@ -130,7 +130,7 @@ def test_two_regions_of_one_chip_are_one_row(counters: RuntimeCounters) -> None:
     assert (dram.used_bytes, dram.unattributed_bytes, dram.stale_bytes) == (3 * MIB + 7, 7, 3)
 
 
-def test_bytes_that_no_slot_accounts_for_are_nobodys(counters: RuntimeCounters) -> None:
+def test_bytes_that_no_slot_accounts_for_belong_to_no_process(counters: RuntimeCounters) -> None:
     [usage] = counters.joined(a_snapshot(), readings_of(a_chip(a_reading(77, dram=MIB), beyond=100))).devices
     dram = pools_of(usage)[Pool.DRAM]
 
@@ -154,7 +154,7 @@ def test_attached_without_bytes_and_with_an_old_stamp_is_unknown(counters: Runti
     assert (usage.pools, usage.reason, joined.is_complete, joined.reason) == ((), "uncounted", False, "uncounted")
 
 
-def test_somebody_unknown_on_a_chip_hides_no_worse_doubt_about_it(counters: RuntimeCounters) -> None:
+def test_an_unknown_process_on_a_chip_hides_no_worse_doubt_about_it(counters: RuntimeCounters) -> None:
     snapshot = counted(MIB)
     [usage] = snapshot.devices
     doubted = replace(snapshot, devices=(replace(usage, doubt="over_capacity"),))
@@ -188,7 +188,7 @@ def test_a_peak_is_the_highest_figure_seen(counters: RuntimeCounters) -> None:
     assert [(usage.used_bytes, usage.peak_bytes) for usage in usages] == [(2 * MIB, 5 * MIB)] * 2
 
 
-def test_a_process_that_both_tell_of_alike_is_shown_once_and_without_a_word(counters: RuntimeCounters) -> None:
+def test_a_process_that_both_report_alike_is_shown_once_and_without_a_finding(counters: RuntimeCounters) -> None:
     snapshot = counted(9 * MIB, requested=8 * MIB)
     joined = counters.joined(snapshot, readings_of(a_chip(a_reading(4001, dram=8 * MIB, cb=77))))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.timing.waiting import PATIENCE_SECONDS
-from ttmem.daemon.activation import given_sockets, tell_manager
+from ttmem.daemon.activation import given_sockets, notify_manager
 from ttmem.errors import CannotServe
 
 
@@ -21,7 +21,7 @@ def test_what_was_meant_for_another_process_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("names", ["other", "server:query", "server:server", "seed:server", ""])
-def test_names_that_nobody_knows_are_refused(names: str) -> None:
+def test_unknown_names_are_refused(names: str) -> None:
     environ = {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": names}
 
     with pytest.raises(CannotServe, match="expected sockets named server and query, found 1 named"):
@@ -29,7 +29,7 @@ def test_names_that_nobody_knows_are_refused(names: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["path", "abstract"])
-def test_a_manager_is_told(address: str) -> None:
+def test_a_manager_is_notified(address: str) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="tt-") as directory,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear,
@@ -38,7 +38,7 @@ def test_a_manager_is_told(address: str) -> None:
         ear.bind(path if address == "path" else "\0" + path)
         ear.settimeout(PATIENCE_SECONDS)
 
-        tell_manager({"NOTIFY_SOCKET": path if address == "path" else "@" + path}, "READY=1", "STATUS=well")
+        notify_manager({"NOTIFY_SOCKET": path if address == "path" else "@" + path}, "READY=1", "STATUS=well")
 
         assert ear.recv(100) == b"READY=1\nSTATUS=well"
 
@@ -47,4 +47,4 @@ def test_a_manager_is_told(address: str) -> None:
     "environ", [{}, {"NOTIFY_SOCKET": ""}, {"NOTIFY_SOCKET": "/nowhere/at/all"}, {"NOTIFY_SOCKET": "odd"}]
 )
 def test_a_manager_that_does_not_listen_is_no_error(environ: dict[str, str]) -> None:
-    tell_manager(environ, "READY=1")
+    notify_manager(environ, "READY=1")

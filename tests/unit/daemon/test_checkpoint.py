@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server.seed_bytes import alloc
-from tests.support.server.seed_serving import an_engine
+from tests.support.server.server_bytes import alloc
+from tests.support.server.server_serving import an_engine
 from ttmem import _native
 from ttmem.daemon.checkpoint import Checkpoint
 
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "daemon.checkpoint"
 
 
-def test_what_was_kept_comes_back(path: Path) -> None:
+def test_what_was_stored_comes_back(path: Path) -> None:
     said: list[str] = []
     a_checkpoint(path, Memory(b"\0balances\n"), said).write()
     memory = Memory()
@@ -83,7 +83,7 @@ def test_one_that_the_ledger_refuses_is_said_and_set_aside(path: Path) -> None:
 
     assert not path.exists()
     assert path.with_name(f"{path.name}.damaged").read_bytes() == b"bad"
-    assert said == [f"{path}: the checkpoint is not used: made up; it is kept as {path}.damaged"]
+    assert said == [f"{path}: the checkpoint is not used: made up; it is moved to {path}.damaged"]
 
 
 def test_a_link_is_not_followed(path: Path) -> None:
@@ -145,4 +145,4 @@ def test_a_checkpoint_of_an_older_version_is_set_aside_in_one_sentence(path: Pat
     Checkpoint(str(path), _native.Ledger(), say=said.append).restore()
 
     why = "it is of version 1, this program reads version 2"
-    assert said == [f"{path}: the checkpoint is not used: {why}; it is kept as {path}.damaged"]
+    assert said == [f"{path}: the checkpoint is not used: {why}; it is moved to {path}.damaged"]

@@ -69,7 +69,7 @@ def test_a_directory_of_another_group_is_not_taken_from_it(directory: Path) -> N
 
 @as_root
 @pytest.mark.parametrize(("name", "mode"), [("d", 0o700), ("ttmem-0", 0o777)])
-def test_a_directory_of_another_user_is_passed_over_for_the_next_place(directory: Path, name: str, mode: int) -> None:
+def test_a_directory_of_another_user_is_skipped_for_the_next_place(directory: Path, name: str, mode: int) -> None:
     """A private one, and whatever has the name of our own."""
     place, other = directory / name, directory / "other"
     place.mkdir()
@@ -104,7 +104,7 @@ def test_a_socket_that_another_user_blocks_is_opened_once_it_is_free(directory: 
 
 
 @pytest.mark.parametrize(("address", "url"), [("127.0.0.1:0", "http://127.0.0.1:"), ("[::1]:0", "http://[::1]:")])
-def test_a_port_tells_its_number(directory: Path, address: str, url: str) -> None:
+def test_a_port_shows_its_number(directory: Path, address: str, url: str) -> None:
     if "::1" in address and not Path("/proc/net/if_inet6").exists():
         pytest.skip("NOT TESTED: no IPv6 here")
     with open_listeners(Plan(None, str(directory / "q"), listen=address), {}) as listeners:

@@ -39,12 +39,12 @@ class Stage:
     def __init__(self) -> None:
         self.reader, self.writer = os.pipe()
         self.lines = Lines()
-        self.complaints: list[str] = []
+        self.warnings: list[str] = []
         self.log = Log(
             self.writer,
             source=self.lines.take,
             dump=lambda what: f"dump {what}\n",
-            complain=self.complaints.append,
+            warn=self.warnings.append,
         )
         self.heard = b""
 
@@ -94,7 +94,7 @@ def test_many_requests_for_dumps_give_one_a_second(stage: Stage) -> None:
         assert heard.count(what) <= 1 + time.monotonic() - began
 
 
-def test_a_blocked_reader_holds_nobody_and_learns_what_it_missed(stage: Stage) -> None:
+def test_a_blocked_reader_delays_no_thread_and_learns_what_it_missed(stage: Stage) -> None:
     stage.log.start("ready")
     stage.lines.add(b"x" * 200_000 + b"\n")
     wait_until(lambda: not stage.lines.text)
@@ -115,7 +115,7 @@ def missed(heard: bytes) -> int:
     return sum(map(int, re.findall(rb"ttmem: (\d+) log lines dropped", heard)))
 
 
-def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> None:
+def test_a_reader_that_left_is_reported_once_and_then_forgotten(stage: Stage) -> None:
     stage.log.start("ready")
     stage.hear(b"ready\n")
     other = os.open(os.devnull, os.O_RDONLY)
@@ -125,13 +125,13 @@ def test_a_reader_that_left_is_told_on_once_and_then_forgotten(stage: Stage) -> 
         stage.lines.add(b"line\n")
         wait_until(lambda: not stage.lines.text)
 
-    wait_until(lambda: stage.complaints)
+    wait_until(lambda: stage.warnings)
     stage.log.close(2)
     assert stage.log.has_ended
-    assert stage.complaints == ["nobody reads the log any more (Broken pipe); serving on without it"]
+    assert stage.warnings == ["the log has no reader any more (Broken pipe); serving on without it"]
 
 
-def test_a_log_that_cannot_be_written_is_told_on_once(stage: Stage) -> None:
+def test_a_log_that_cannot_be_written_is_reported_once(stage: Stage) -> None:
     pipe = os.dup(stage.writer)
     with open("/dev/full", "wb") as full:
         os.dup2(full.fileno(), stage.writer)
@@ -145,7 +145,7 @@ def test_a_log_that_cannot_be_written_is_told_on_once(stage: Stage) -> None:
     heard = stage.hear(b"log lines dropped")
 
     assert missed(heard) in (3, 4)  # the third may have come through
-    assert stage.complaints == ["the log cannot be written (No space left on device); serving on, and trying again"]
+    assert stage.warnings == ["the log cannot be written (No space left on device); serving on, and trying again"]
 
 
 def test_closing_prints_what_is_left(stage: Stage) -> None:

@@ -1,12 +1,12 @@
 """The block of figures in the log: every device, all that the older one left out, and only when it is news."""
 
-from tests.support.simulated.figures import a_device, a_seed_snapshot, a_snapshot
+from tests.support.simulated.figures import a_device, a_server_snapshot, a_snapshot
 from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.daemon.statistics import Statistics, statistics_text
 
 
-def test_a_device_is_told_with_circular_buffers_and_kernels_by_type() -> None:
-    text = statistics_text(a_seed_snapshot())
+def test_a_device_is_shown_with_circular_buffers_and_kernels_by_type() -> None:
+    text = statistics_text(a_server_snapshot())
 
     assert (
         "  Device 1:\n"
@@ -26,7 +26,7 @@ def test_a_device_is_told_with_circular_buffers_and_kernels_by_type() -> None:
     assert text.endswith("\n\n")
 
 
-def test_the_active_allocations_of_nobody_are_none() -> None:
+def test_the_active_allocations_of_no_process_are_none() -> None:
     assert statistics_text(a_snapshot()) == "\nCurrent Statistics:\n  Active allocations: 0\n\n"
 
 
@@ -52,7 +52,7 @@ def test_figures_come_every_ten_seconds_and_only_when_they_changed() -> None:
     assert text_at(9.9) == ""
     assert "Current Statistics:" in text_at(10.0)
     assert text_at(20.0) == ""
-    shown[0] = a_seed_snapshot()
+    shown[0] = a_server_snapshot()
     assert text_at(25.0) == ""
     assert "Device 1" in text_at(30.0)
     assert "Device 1" in statistics.last_text()

@@ -31,7 +31,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(place / "libsmall.so", LIBRARY, "-O0", "-shared", "-fPIC", "-s", names, "-lm", "-Wl,--no-as-needed")
 
 
-def test_a_library_tells_what_it_offers_wants_and_calls_by_name(library: Path) -> None:
+def test_a_library_shows_what_it_offers_wants_and_calls_by_name(library: Path) -> None:
     elf = read_elf(str(library))
 
     assert {"called", "idle", "caller", "data"} <= elf.exported
@@ -41,7 +41,7 @@ def test_a_library_tells_what_it_offers_wants_and_calls_by_name(library: Path) -
     assert not {"idle", "caller"} & elf.called
 
 
-def test_a_library_tells_its_name_and_where_it_looks_for_others(library: Path) -> None:
+def test_a_library_shows_its_name_and_where_it_looks_for_others(library: Path) -> None:
     elf = read_elf(str(library))
 
     assert (elf.soname, elf.search_path, elf.interpreter) == ("libsmall.so.1", ("$ORIGIN/lib", "/opt/lib"), None)

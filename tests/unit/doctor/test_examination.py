@@ -78,7 +78,7 @@ def test_an_older_release_shows_less_and_that_is_a_warning(tmp_path: Path) -> No
     assert "replay_trace (not called)" in warnings["hooks"]
 
 
-def test_a_release_that_tells_nothing_of_buffers_is_a_failure(tmp_path: Path) -> None:
+def test_a_release_that_shows_nothing_of_buffers_is_a_failure(tmp_path: Path) -> None:
     library = a_runtime(tmp_path / "lib", without={"track_allocate"})
 
     assert "lacks track_allocate" in said(examined(tmp_path, library=str(library)), Status.FAIL)["buffers"]
@@ -144,14 +144,14 @@ def test_a_python_that_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
     assert "No such file" in said(examined(tmp_path, python=str(tmp_path / "none")), Status.FAIL)["runtime"]
 
 
-def test_what_is_no_python_is_told_in_a_line_without_our_question(tmp_path: Path) -> None:
+def test_what_is_no_python_is_shown_in_a_line_without_our_question(tmp_path: Path) -> None:
     words = said(examined(tmp_path, python="/bin/ls"), Status.FAIL)["runtime"]
 
     assert words.startswith("/bin/ls: expected a Python that answers, found exit code 2")
     assert len(words) < 200
 
 
-def test_a_python_that_never_answers_is_told_with_how_long_it_was_waited_for(
+def test_a_python_that_never_answers_is_shown_with_how_long_it_was_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ttmem.doctor.interpreter._ANSWER_SECONDS", 0.05)

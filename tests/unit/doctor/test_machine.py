@@ -72,7 +72,7 @@ def test_a_directory_that_a_program_would_refuse_is_a_failure(
     assert (check.status, words in check.text) == (Status.FAIL, True)
 
 
-def test_a_directory_of_somebody_else_is_a_failure_with_advice(tmp_path: Path) -> None:
+def test_a_directory_of_another_user_is_a_failure_with_advice(tmp_path: Path) -> None:
     if os.geteuid() == 0:  # what is root's may be meant for all
         os.chown(tmp_path, 65_534, -1)
     check = said("journals", tmp_path, uid=os.geteuid() + 1)
@@ -81,7 +81,7 @@ def test_a_directory_of_somebody_else_is_a_failure_with_advice(tmp_path: Path) -
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can give a directory away")
-def test_a_default_directory_of_somebody_else_is_a_warning_since_there_are_other_places(tmp_path: Path) -> None:
+def test_a_default_directory_of_another_user_is_a_warning_since_there_are_other_places(tmp_path: Path) -> None:
     uid = 3_200_000_000 + os.getpid()  # of nobody
     squatted = Path(f"/dev/shm/ttmem-{uid}")
     squatted.mkdir(mode=0o700)
@@ -156,7 +156,7 @@ def test_a_region_that_is_a_link_is_to_be_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_region_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
+def test_a_region_of_another_user_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "tt_device_77_memory").touch(mode=0)
 
     assert "belong to others" in said("counters", tmp_path).text
@@ -166,12 +166,12 @@ def test_counters_that_are_turned_off_are_a_warning(tmp_path: Path) -> None:
     assert said("counters", tmp_path, TT_METAL_SHM_TRACKING_DISABLED="1").status is Status.WARN
 
 
-def test_an_inspector_is_found_where_it_was_told_to_listen(tmp_path: Path) -> None:
+def test_an_inspector_is_found_where_it_was_set_to_listen(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         heard = said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS=address)
 
-    assert heard.text == f"somebody listens at {address}"
+    assert heard.text == f"a server listens at {address}"
     assert "nobody" in said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS="127.0.0.1:nonsense").text
 
 

@@ -75,7 +75,7 @@ def test_a_program_with_file_capabilities_cannot(plain: Path, tmp_path: Path) ->
     assert "file capabilities" in reason(str(program))
 
 
-def test_a_program_with_address_sanitizer_cannot_unless_it_was_told_not_to_mind(sanitized: Path) -> None:
+def test_a_program_with_address_sanitizer_cannot_unless_it_was_set_not_to_mind(sanitized: Path) -> None:
     assert "AddressSanitizer" in reason(str(sanitized))
     assert "AddressSanitizer" in reason(str(sanitized), ASAN_OPTIONS="verify_asan_link_order=1")
     assert reason(str(sanitized), ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0") == ""

@@ -133,7 +133,7 @@ def test_a_buffer_by_core_has_a_core_set_where_others_have_a_page() -> None:
 
 
 @pytest.mark.parametrize(("code", "page"), [((1 << 27) - 1, (1 << 27) - 1), (1 << 27, 0), (1 << 27 | 3, 100 << 20)])
-def test_a_large_page_is_told_by_the_number_of_pages(code: int, page: int) -> None:
+def test_a_large_page_is_known_by_the_number_of_pages(code: int, page: int) -> None:
     event = events.BufferAllocated(id=1, requested_bytes=300 << 20, page_low=code & 0xFFF, page_high=code >> 12)
 
     assert event.page_bytes == page
@@ -176,7 +176,7 @@ def test_a_free_names_the_record_that_made_what_it_ends() -> None:
     assert (event.maker_sequence, event.kind, event.id) == (9, Kind.BUFFER, 11)
 
 
-def test_a_record_of_an_unknown_type_is_kept_whole() -> None:
+def test_a_record_of_an_unknown_type_is_stored_whole() -> None:
     raw = record(2, 3, tag(200, kind=1), 4, 5, 6, 7, 8)
 
     event = decode_record(raw)

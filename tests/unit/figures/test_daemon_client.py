@@ -119,9 +119,9 @@ def test_what_is_asked_for_reaches_the_daemon(directory: Path) -> None:
         an_answer(replace(a_dump(), source=target))(line, request)
 
     with a_false_daemon(directory, echo):
-        asked = client_of(directory).dump(kernels=True, device="seed:0", most=7).source
+        asked = client_of(directory).dump(kernels=True, device="server:0", most=7).source
 
-    assert asked == "/dump?kernels=1&most=7&device=%73%65%65%64%3A%30"
+    assert asked == "/dump?kernels=1&most=7&device=%73%65%72%76%65%72%3A%30"
 
 
 def test_a_device_the_daemon_does_not_know_is_a_wrong_choice(directory: Path) -> None:

@@ -78,7 +78,7 @@ def answers_of(look: Callable[[FigureSource], Snapshot], main: Path, answer: Beh
 
 @pytest.mark.parametrize("look", [FigureSource.snapshot, FigureSource.overview], ids=["snapshot", "overview"])
 @pytest.mark.parametrize(("text", "words"), HOSTILE.values(), ids=HOSTILE.keys())
-def test_it_is_passed_over_with_one_sentence(
+def test_it_is_skipped_with_one_sentence(
     main: Path, look: Callable[[FigureSource], Snapshot], text: bytes, words: str
 ) -> None:
     snapshot, pid = answers_of(look, main, an_answer(text))

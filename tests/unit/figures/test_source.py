@@ -123,7 +123,7 @@ def test_a_directory_of_our_name_that_another_user_made_does_not_hide_the_daemon
         assert looking.snapshot().source == "daemon pid 7"
 
 
-def test_a_daemon_that_misses_our_journals_is_passed_over(main: Path) -> None:
+def test_a_daemon_that_misses_our_journals_is_skipped(main: Path) -> None:
     with a_program(main, *PROGRAM) as program, a_false_daemon(main / "system", a_sound_daemon(main / "system")):
         program.arrive()
         snapshot = looked(main)
@@ -144,7 +144,7 @@ def test_a_daemon_that_misses_our_journals_is_passed_over(main: Path) -> None:
         (an_answer({"error": "what?"}, status=404), "status 404"),
     ],
 )
-def test_a_daemon_that_makes_no_sense_is_passed_over_with_one_note(main: Path, answer: Behaviour, words: str) -> None:
+def test_a_daemon_that_makes_no_sense_is_skipped_with_one_note(main: Path, answer: Behaviour, words: str) -> None:
     with a_false_daemon(main, answer):
         snapshot = looked(main)
 
@@ -164,7 +164,7 @@ def test_a_daemon_that_hangs_costs_a_second_at_most(main: Path) -> None:
     assert took < 2.0
 
 
-def test_a_daemon_that_died_is_passed_over(main: Path) -> None:
+def test_a_daemon_that_died_is_skipped(main: Path) -> None:
     with a_false_daemon(main, silence) as daemon:
         daemon.kill()
         snapshot = looked(main)
@@ -174,7 +174,7 @@ def test_a_daemon_that_died_is_passed_over(main: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can be two users")
-def test_a_daemon_of_another_user_is_passed_over(main: Path) -> None:
+def test_a_daemon_of_another_user_is_skipped(main: Path) -> None:
     with a_strangers_daemon(main, NOBODY):
         snapshot = looked(main)
 
@@ -278,7 +278,7 @@ def test_an_overview_and_a_process_are_found_without_a_daemon(main: Path) -> Non
     assert detail.process.used_bytes(Pool.DRAM) == row.used_bytes(Pool.DRAM) == 4096
 
 
-def test_an_overview_is_asked_of_the_daemon_and_of_nobody_else(main: Path) -> None:
+def test_an_overview_is_asked_of_the_daemon_alone(main: Path) -> None:
     with a_false_daemon(main, a_sound_daemon(main)), a_look(main) as looking:
         assert looking.overview().source == "daemon pid 7"
 

@@ -61,14 +61,14 @@ def test_a_tracker_overrides_only_the_calls_it_wants() -> None:
     assert set(heard.names) == {"kernel", "cb", "allocate", "program", "cb_end", "kernel_end", "deallocate"}
 
 
-def test_nobody_needs_to_listen() -> None:
+def test_no_listener_is_needed() -> None:
     with open_device("n150", tracker=None) as device:
         enqueue(device, a_workload(cb_bytes=2048))
 
         assert device.truth()[0].launch_count == 1
 
 
-def test_buffers_are_told_where_they_are_made_and_freed() -> None:
+def test_buffers_are_shown_where_they_are_made_and_freed() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         heard.forget()
@@ -82,7 +82,7 @@ def test_buffers_are_told_where_they_are_made_and_freed() -> None:
         assert heard.counts == {"allocate": 1, "deallocate": 1}
 
 
-def test_memory_that_runs_out_is_told_in_bytes_of_all_banks() -> None:
+def test_memory_that_runs_out_is_shown_in_bytes_of_all_banks() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         before = device.truth()[0]
@@ -102,7 +102,7 @@ def test_memory_that_runs_out_is_told_in_bytes_of_all_banks() -> None:
 
 
 @pytest.mark.parametrize("board", ["n150", "p100"])
-def test_a_refusal_tells_the_figures_of_the_allocator(board: str) -> None:
+def test_a_refusal_shows_the_figures_of_the_allocator(board: str) -> None:
     heard = HeardAll()
     with open_device(board, tracker=heard) as device:
         bank_count = device.chips[0].dram_bank_count
@@ -123,7 +123,7 @@ def test_a_refusal_tells_the_figures_of_the_allocator(board: str) -> None:
         assert (told.bank_free_bytes, told.bank_largest_free_bytes) == figures[3:]
 
 
-def test_closing_ends_everything_and_tells_it_last() -> None:
+def test_closing_ends_everything_and_shows_it_last() -> None:
     heard = HeardAll()
     mesh = open_mesh("n300", tracker=heard)
     buffer = mesh.create_buffer(BufferSpec(2048, 2048))
@@ -231,7 +231,7 @@ def test_dispatch_without_enough_cores_is_refused() -> None:
         open_mesh("galaxy", dispatch=DispatchCores.ETHERNET)
 
 
-def test_a_chip_of_a_pair_opened_alone_serves_nobody() -> None:
+def test_a_chip_of_a_pair_opened_alone_serves_no_other() -> None:
     with open_device("n300") as device:
         assert [kernel.name for kernel in device.system_programs[0].kernels] == [
             "cq_prefetch",
@@ -262,7 +262,7 @@ def test_there_is_no_fabric_without_links_or_when_not_asked_for() -> None:
         assert system(silent, KernelType.FABRIC) == [0, 0]
 
 
-def test_system_programs_are_told_chip_by_chip() -> None:
+def test_system_programs_are_shown_chip_by_chip() -> None:
     heard = HeardAll()
     with open_mesh("n300", tracker=heard) as mesh:
         for program in mesh.system_programs:
@@ -272,7 +272,7 @@ def test_system_programs_are_told_chip_by_chip() -> None:
         assert heard.counts["launch"] == heard.counts["program"] == 0
 
 
-def test_the_seeds_rule_overstates_fabric_by_its_core_count() -> None:
+def test_the_allocation_servers_rule_overstates_fabric_by_its_core_count() -> None:
     heard = HeardAll()
     with open_mesh("t3000", tracker=heard) as mesh:
         fabric = mesh.system_programs[0]

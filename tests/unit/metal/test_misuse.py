@@ -53,7 +53,7 @@ L1 = BufferSpec(64 * 4096, 4096, BufferType.L1)
         ({"chip_offset": 0.5}, "counted from 0"),
     ],
 )
-def test_what_cannot_be_opened_is_told_with_what_can(options: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_opened_is_shown_with_what_can(options: dict[str, Any], words: str) -> None:
     heard = HeardAll()
 
     with pytest.raises(UnknownHardware, match=words):

@@ -126,7 +126,7 @@ def test_lost_figures_are_grey_and_come_back(tmp_path: Path, monkeypatch: pytest
             await until(pilot, lambda: app.monitor_state.frame.trouble)
             body = app.monitor_state.picture()[1:-1]
             assert {span.role for line in body for span in line} == {Role.LOST}
-            assert "no new figures, trying again: nobody answers there" in on_screen(app)
+            assert "no new figures, trying again: no answer there" in on_screen(app)
             assert "4006" in on_screen(app)  # the figures are still to be read
             queries.is_gone = False
             await until(pilot, lambda: not app.monitor_state.frame.trouble)

@@ -98,7 +98,7 @@ def test_without_an_answer_the_last_figures_stay_and_it_comes_back_by_itself(mon
 
     assert before.trouble == ""
     assert lost.overview is not None
-    assert lost.trouble == "nobody answers there: the daemon that made it has ended"
+    assert lost.trouble == "no answer there: the daemon that made it has ended"
     assert back.overview is not None
     assert queries.asked.count("opened") >= 2
 

@@ -75,7 +75,7 @@ def test_a_device_without_an_id_of_its_own_is_none_of_the_drivers(tmp_path: Path
         ({"arch": "blackhole", "card_type": "p150a"}, 1, False),
     ],
 )
-def test_a_chip_that_may_be_one_of_those_somebody_speaks_of_is_told_from_one_that_cannot(
+def test_a_chip_that_may_be_a_reported_one_is_distinguished_from_one_that_cannot(
     card: dict[str, str], opened: int, is_one_of_them: bool
 ) -> None:
     told: dict[str, Any] = {
@@ -104,7 +104,7 @@ def test_a_chip_that_may_be_one_of_those_somebody_speaks_of_is_told_from_one_tha
         ("wormhole_b0", "galaxy", "0000:zz:00.0", None),
     ],
 )
-def test_a_chip_of_a_galaxy_is_told_by_tray_and_place(
+def test_a_chip_of_a_galaxy_is_named_by_tray_and_place(
     arch: str, board: str, bus: str, tray: tuple[int, int] | None
 ) -> None:
     assert tray_of(replace(a_chip(), arch=arch, board=board), bus) == tray

@@ -19,10 +19,10 @@ from tests.support.simulated.figures import (
     a_device,
     a_dump,
     a_process,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
 )
-from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.random_rows import snapshots
 from tests.support.simulated.sights import a_detail
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of
@@ -113,7 +113,7 @@ def test_histories_come_back_as_they_were(history: History) -> None:
     survives(history)
 
 
-@pytest.mark.parametrize("options", [{}, {"kernels": True}, {"by": "site"}, {"snapshot": a_seed_snapshot()}])
+@pytest.mark.parametrize("options", [{}, {"kernels": True}, {"by": "site"}, {"snapshot": a_server_snapshot()}])
 def test_dumps_come_back_as_they_were(options: dict[str, Any]) -> None:
     survives(a_dump(**options))
 
@@ -144,7 +144,7 @@ def test_every_answer_has_such_a_test() -> None:
     assert {kind for kind in Answer.__subclasses__() if kind.__module__.startswith("ttmem.")} == tested
 
 
-@pytest.mark.parametrize("snapshot", [a_busy_snapshot(), a_seed_snapshot()], ids=["busy", "seeds"])
+@pytest.mark.parametrize("snapshot", [a_busy_snapshot(), a_server_snapshot()], ids=["busy", "server-chips"])
 @pytest.mark.parametrize("width", [80, 120, None])
 def test_a_snapshot_read_back_looks_the_same(snapshot: Snapshot, width: int | None) -> None:
     options = PageOptions(width=width, is_with_ended=True)
@@ -202,7 +202,7 @@ def test_an_answer_is_one_line_and_for_people_several() -> None:
     assert decoded(pretty, Snapshot) == decoded(told, Snapshot)
 
 
-def test_fields_that_nobody_here_knows_are_passed_over() -> None:
+def test_unknown_fields_are_skipped() -> None:
     told = sent(a_busy_snapshot())
     newer = {**told, "weather": {"outside": "rain"}, "processes": [{**row, "mood": 3} for row in told["processes"]]}
 
@@ -293,11 +293,11 @@ def places_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, below in inner for place in places_in(below, (*path, key)))]
 
 
-PATHS = [path for path in places_in(sent(a_seed_snapshot())) if path]
+PATHS = [path for path in places_in(sent(a_server_snapshot())) if path]
 
 
 def spoilt(path: tuple[Any, ...], nonsense: Any) -> bytes:
-    told = sent(a_seed_snapshot())
+    told = sent(a_server_snapshot())
     holder: Any = told
     for key in path[:-1]:
         holder = holder[key]

@@ -41,7 +41,7 @@ def test_a_key_that_is_no_longer_there_does_not_hide_the_process() -> None:
     assert found({"state": "ended"}, {}, key=99) == 2
 
 
-def test_a_pid_nobody_has_is_an_error_that_names_it() -> None:
+def test_a_pid_of_no_process_is_an_error_that_names_it() -> None:
     with pytest.raises(SelectionError, match="no process 41 here"):
         found_process(a_busy_snapshot().processes, 41)
 
@@ -65,7 +65,7 @@ def test_a_process_is_read_back_as_it_was() -> None:
     assert decoded(encoded(detail), ProcessDetail) == detail
 
 
-def test_a_chip_of_which_only_a_phase_tells_keeps_its_number() -> None:
+def test_a_chip_known_by_a_phase_alone_keeps_its_number() -> None:
     detail = a_detail()
     phase = detail.process.phases[0]
     apart = replace(phase, device=replace(phase.device, number=9, index=9, unique_id=ChipId(77)))

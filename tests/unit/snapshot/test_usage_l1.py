@@ -29,7 +29,7 @@ def test_without_a_known_ring_l1_in_all_is_unknown() -> None:
     assert all(usage.l1_used_bytes is None for usage in unknown)
 
 
-def test_a_chip_that_nobody_has_open_gives_up_no_ring() -> None:
+def test_a_chip_that_no_process_has_open_gives_up_no_ring() -> None:
     usage = a_busy_snapshot().devices[0]
     closed = replace(usage, device=replace(usage.device, open_count=0))
     used = {pool.pool: pool.used_bytes for pool in usage.pools}

@@ -1,4 +1,4 @@
-"""Whose child a process is: asked of the kernel now and then, and told at once."""
+"""Whose child a process is: asked of the kernel now and then, and given at once."""
 
 import os
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_what_was_found_is_good_for_a_few_seconds_then_asked_again(tmp_path: Pat
     assert parents.parent_of(7, 100) == 1
 
 
-def test_a_pid_that_is_used_anew_is_another_process(tmp_path: Path) -> None:
+def test_a_pid_that_is_used_again_is_another_process(tmp_path: Path) -> None:
     parents = Parents(tmp_path)
     tell(tmp_path, 7, parent=3)
     assert parents.parent_of(7, 100) == 3

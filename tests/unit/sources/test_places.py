@@ -106,7 +106,7 @@ def test_a_uid_in_a_user_namespace_is_seen_from_outside(tmp_path: Path) -> None:
     assert place.owner_uid == 101_000
 
 
-def test_the_runtimes_counters_are_looked_for_in_shared_memory_or_where_one_is_told(tmp_path: Path) -> None:
+def test_the_runtimes_counters_are_looked_for_in_shared_memory_or_where_it_is_set(tmp_path: Path) -> None:
     roots = roots_in(tmp_path)
 
     def listed(environ: dict[str, str]) -> list[str]:

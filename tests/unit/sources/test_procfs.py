@@ -78,7 +78,7 @@ def in_namespace(proc: Path, pid: int | str, namespace: int) -> None:
     link.symlink_to(f"mnt:[{namespace}]")
 
 
-def test_of_each_other_mount_namespace_one_process_is_told(tmp_path: Path) -> None:
+def test_of_each_other_mount_namespace_one_process_is_listed(tmp_path: Path) -> None:
     for pid, namespace in (("self", 1), (1, 1), (30, 2), (7, 2), (9, 3)):
         in_namespace(tmp_path, pid, namespace)
 
@@ -108,7 +108,7 @@ def test_an_old_process_that_moves_is_noticed_after_a_while(tmp_path: Path) -> N
     assert (looks[0], looks[-1]) == ([], [7])
 
 
-def test_a_pid_that_is_used_again_is_looked_at_anew(tmp_path: Path) -> None:
+def test_a_pid_that_is_used_again_is_looked_at_again(tmp_path: Path) -> None:
     in_namespace(tmp_path, "self", 1)
     in_namespace(tmp_path, 7, 1)
     namespaces = procfs.MountNamespaces(tmp_path)
@@ -121,7 +121,7 @@ def test_a_pid_that_is_used_again_is_looked_at_anew(tmp_path: Path) -> None:
     assert namespaces.others() == [7]
 
 
-def test_processes_are_listed_only_when_it_is_not_told_which_are_new(
+def test_processes_are_listed_only_when_it_is_not_known_which_are_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last_pid = tmp_path / "sys" / "kernel" / "ns_last_pid"
@@ -155,7 +155,7 @@ def test_processes_are_listed_only_when_it_is_not_told_which_are_new(
 
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(2, 5), st.integers(0, 3)), min_size=4, max_size=12))
-def test_what_is_told_is_what_a_first_look_would_tell(story: list[tuple[int, int]]) -> None:
+def test_what_is_listed_is_what_a_first_look_would_list(story: list[tuple[int, int]]) -> None:
     """Pids are given away in a circle; 0 ends a process, another number is the namespace it begins in or moves to."""
     with tempfile.TemporaryDirectory() as folder:
         proc = Path(folder)

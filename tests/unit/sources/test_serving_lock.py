@@ -29,7 +29,7 @@ def path() -> Iterator[str]:
         yield os.path.join(directory, "s.lock")
 
 
-def test_a_lock_tells_its_holder_and_nobody_else_may_read_it(path: str) -> None:
+def test_a_lock_names_its_holder_and_no_other_user_may_read_it(path: str) -> None:
     lock = ServingLock(path)
 
     assert Path(path).read_text() == f"{os.getpid()}\n"

@@ -12,7 +12,7 @@ from tests.support.simulated.figures import (
     a_dump,
     a_process,
     a_row,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
     an_incident,
 )
@@ -179,7 +179,7 @@ def test_what_was_passed_over_is_told() -> None:
 
 
 def test_seeds_go_by_their_names() -> None:
-    assert "\n seed:1-2 " in text_of(dump_of(a_seed_snapshot(), {}), width=80)
+    assert "\n server:1-2 " in text_of(dump_of(a_server_snapshot(), {}), width=80)
 
 
 def test_a_label_cannot_command_the_terminal() -> None:

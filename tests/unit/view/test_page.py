@@ -9,8 +9,8 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_device,
-    a_seed_snapshot,
+    a_server_device,
+    a_server_snapshot,
     a_snapshot,
     a_socket_process,
 )
@@ -214,8 +214,8 @@ def test_there_are_words_for_every_finding_and_reason() -> None:
 def test_kernels_of_a_process_are_told_by_type() -> None:
     words = "kernels: 1 application 7.81 MiB · 1 fabric 896 KiB · 2 dispatch 92.0 KiB"
 
-    assert f"{words} · 1 unknown 12.0 KiB" in text_of(a_seed_snapshot())
-    assert f"{words}\n      1 unknown 12.0 KiB" in text_of(a_seed_snapshot(), width=80)
+    assert f"{words} · 1 unknown 12.0 KiB" in text_of(a_server_snapshot())
+    assert f"{words}\n      1 unknown 12.0 KiB" in text_of(a_server_snapshot(), width=80)
 
 
 def test_kernels_of_the_application_alone_need_no_line() -> None:
@@ -236,25 +236,25 @@ def test_devices_with_other_kernels_have_rows_of_their_own() -> None:
 
 
 def test_a_claimed_pid_is_shown_where_it_differs() -> None:
-    assert "says pid 17" in text_of(a_seed_snapshot())
+    assert "says pid 17" in text_of(a_server_snapshot())
     assert "says pid" not in text_of(a_busy_snapshot())
 
 
 def test_the_way_of_reporting_is_shown_where_a_process_uses_the_socket() -> None:
-    assert " VIA " in text_of(a_seed_snapshot())
+    assert " VIA " in text_of(a_server_snapshot())
     assert " VIA " not in text_of(a_busy_snapshot())
     assert " socket " in text_of(a_snapshot(processes=[a_socket_process()]))
 
 
 def test_what_the_other_source_says_stands_apart_and_is_not_added() -> None:
-    text = text_of(a_seed_snapshot())
+    text = text_of(a_server_snapshot())
 
     assert "not added: its socket says of 0: dram 2.00 GiB · cb* 64.0 KiB · kernels: 1 fabric 896 KiB" in text
     assert "4001 job-1: reports by journal and by socket" in text
 
 
 def test_a_restored_process_says_so() -> None:
-    text = text_of(a_seed_snapshot())
+    text = text_of(a_server_snapshot())
 
     assert "incomplete: restored" in text
     assert "known from a daemon's checkpoint" in text
@@ -263,11 +263,11 @@ def test_a_restored_process_says_so() -> None:
 def test_a_chip_and_a_seed_of_one_number_keep_their_names() -> None:
     pools = [(1, number, 0, MIB, MIB, 1, MIB, NOON_NS, False) for number in range(3)]
     snapshot = a_snapshot(
-        devices=[a_device(0, index=0), a_seed_device(1, index=0), a_seed_device(2, index=1)],
+        devices=[a_device(0, index=0), a_server_device(1, index=0), a_server_device(2, index=1)],
         device_pools=[(*pool[1:], NOON_NS, False) for pool in (row[:8] for row in pools)],
         processes=[a_process()],
         process_pools=pools,
     )
 
-    assert " 0,seed:0-1 " in text_of(snapshot, width=80)
-    assert "\n seed:0-1 " in text_of(snapshot, width=80)
+    assert " 0,server:0-1 " in text_of(snapshot, width=80)
+    assert "\n server:0-1 " in text_of(snapshot, width=80)

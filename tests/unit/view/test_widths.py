@@ -11,7 +11,7 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
 )
 from tests.support.simulated.read_figures import a_read_snapshot
@@ -25,7 +25,7 @@ OPERATION = "ttnn.experimental.rotary_embedding_llama_fused_qk"
 
 @pytest.mark.parametrize("width", [80, 100, 112, 120, 200])
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    snapshots = (a_busy_snapshot(), a_seed_snapshot(), a_read_snapshot())
+    snapshots = (a_busy_snapshot(), a_server_snapshot(), a_read_snapshot())
     lines = [line for made in snapshots for line in page(made, PageOptions(width=width))]
 
     assert max(sum(span.width for span in line) for line in lines) <= width
@@ -73,7 +73,7 @@ def a_galaxy() -> Snapshot:
 @pytest.mark.parametrize("is_with_ended", [False, True])
 @pytest.mark.parametrize("is_kernels", [False, True])
 def test_no_line_about_many_chips_is_wider_than_the_terminal(width: int, is_with_ended: bool, is_kernels: bool) -> None:
-    options = PageOptions(width, is_with_ended=is_with_ended, is_kernels=is_kernels, banner="demo: made-up chips")
+    options = PageOptions(width, is_with_ended=is_with_ended, is_kernels=is_kernels, banner="demo: simulated chips")
     lines = page(a_galaxy(), options)
 
     too_wide = [line for line in lines if sum(span.width for span in line) > width]
@@ -104,7 +104,7 @@ def test_whatever_pid_and_chips_a_row_fits_the_terminal(
 @pytest.mark.parametrize("width", range(1, 6))
 @pytest.mark.parametrize("is_kernels", [False, True])
 def test_a_terminal_of_hardly_a_column_is_no_reason_to_fail(width: int, is_kernels: bool) -> None:
-    for made in (a_busy_snapshot(), a_seed_snapshot()):
+    for made in (a_busy_snapshot(), a_server_snapshot()):
         assert page(made, PageOptions(width=width, is_kernels=is_kernels))
 
 

@@ -37,7 +37,7 @@ uint32_t Devices::by_unique_id(uint64_t unique_id, uint64_t now_ns) {
     device.is_known = !is_server_device(unique_id);
     if (!device.is_known) {
         device.facts.index = static_cast<int32_t>(static_cast<uint32_t>(unique_id));
-        device.name = "seed:" + std::to_string(device.facts.index);
+        device.name = "server:" + std::to_string(device.facts.index);
     }
     return number;
 }

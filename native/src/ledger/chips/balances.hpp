@@ -82,7 +82,7 @@ struct Contradiction {
 struct Device {
     uint64_t unique_id = 0;
     bool is_known = false;
-    std::string name;  // "unknown:9" for a target no process opened, "seed:0" for one known by its number only
+    std::string name;  // "unknown:9" for a target no process opened, "server:0" for one known by its number only
     DeviceDescriptor facts{};
     int open_count = 0;           // live processes that have it open
     std::vector<Claim> claims;    // of those, in the order in which they came

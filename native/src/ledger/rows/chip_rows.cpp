@@ -237,7 +237,7 @@ ChipNameRow chip_name_row(uint32_t number, const Device& device) {
     row.unique_id = device.unique_id;
     row.is_known = device.is_known;
     row.name = device.name.substr(0, device.name.find('@'));
-    const bool has_index = device.facts.index >= 0 && (device.is_known || row.name.starts_with("seed:"));
+    const bool has_index = device.facts.index >= 0 && (device.is_known || row.name.starts_with("server:"));
     if (has_index) row.index = static_cast<uint64_t>(device.facts.index);
     return row;
 }

@@ -16,7 +16,7 @@ from ttmem.view.process_order import COLUMNS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["HELP_OPTION", "LOOKS", "MADE_UP", "NO_DAEMON", "FileName", "ManyValues"]
+__all__ = ["APPEARANCE", "HELP_OPTION", "NO_DAEMON", "SIMULATED", "FileName", "ManyValues"]
 __all__ += ["levels_of", "spread", "table_command", "with_options"]
 
 # By any of its spellings: what a flag without a value stands for; None: it needs one.
@@ -76,7 +76,7 @@ class ManyValues(click.Command):
 
 
 class FileName(click.types.StringParamType):
-    """A file to write. Whoever opens it says what is wrong; `click.Path` would look for its name in other languages."""
+    """A file to write. Opening it later says what is wrong; `click.Path` would look for its name in other languages."""
 
     name = "file"
 
@@ -108,8 +108,8 @@ Option = Callable[[Any], Any]
 NO_DAEMON: Option = click.option(
     "--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not."
 )
-MADE_UP: tuple[Option, ...] = (
-    click.option("--demo", "is_demo", is_flag=True, help="Made-up chips: a workload on the runtime model."),
+SIMULATED: tuple[Option, ...] = (
+    click.option("--demo", "is_demo", is_flag=True, help="Simulated chips: a workload on the runtime model."),
     click.option(
         "--mock",
         "chip_count",
@@ -117,10 +117,10 @@ MADE_UP: tuple[Option, ...] = (
         is_flag=False,
         flag_value=DEMO_CHIPS,
         metavar="[N]",
-        help=f"So many made-up chips ({DEMO_CHIPS}).",
+        help=f"Number of simulated chips ({DEMO_CHIPS}).",
     ),
 )
-LOOKS: tuple[Option, ...] = (
+APPEARANCE: tuple[Option, ...] = (
     click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Bars and marks in ASCII."),
     click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same)."),
     click.option(
@@ -249,7 +249,7 @@ _TIMES = (
         is_flag=False,
         flag_value=1.0,
         metavar="[SECONDS]",
-        help="Again every so many seconds (1), until interrupted.",
+        help="Repeat every SECONDS (1), until interrupted.",
     ),
     click.option(
         "-lms",
@@ -274,7 +274,7 @@ _CHOICES = (
     click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID...", help="Only these processes."),
     click.option("-a", "--all", "is_with_ended", is_flag=True, help="Also processes that have ended."),
     NO_DAEMON,
-    *MADE_UP,
+    *SIMULATED,
 )
 _LOOKS = (
     click.option("-t", "--tree", "is_tree", is_flag=True, help="Children below the processes that started them."),
@@ -284,7 +284,7 @@ _LOOKS = (
         shell_complete=_offer(lambda: COLUMNS),
         help="Processes by pid, user, label, age, dram, l1, cb, total, ...",
     ),
-    *LOOKS,
+    *APPEARANCE,
     click.option("--light", "is_light", is_flag=True, help="Colours for a bright background."),
     click.option(
         *("-V", "-v", "--version", "is_version"),

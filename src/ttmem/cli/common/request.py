@@ -13,7 +13,7 @@ from ttmem.errors import NothingToRead, SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.device import Device
-from ttmem.snapshot.selection import device_test
+from ttmem.snapshot.selection import device_test, is_device_name
 from ttmem.snapshot.values import replace
 from ttmem.view.process_order import COLUMNS
 from ttmem.view.spans import clean
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BANNER", "DEMO_CHIPS", "STANDARD_NAME", "QueryResult", "Request", "check_colours", "device_words", "query"]
 
-BANNER = "demo: made-up chips"
+BANNER = "demo: simulated chips"
 DEMO_CHIPS = 4
 STANDARD_NAME = "\0"  # -f without a name; no file can be called that
 
@@ -89,8 +89,8 @@ class Request(NamedTuple):
         return ("-k",) if self.picture_file is not None else ()
 
     @property
-    def made_up_count(self) -> int | None:
-        """How many made-up chips are asked for; None if real ones are."""
+    def simulated_count(self) -> int | None:
+        """How many simulated chips are asked for; None if real ones are."""
         return self.chip_count or (DEMO_CHIPS if self.is_demo else None)
 
     @property
@@ -157,7 +157,7 @@ def _refuse_two(flags: Sequence[str]) -> None:
 
 
 class _bad_words:  # noqa: N801 reads as a verb where it is used
-    """A SelectionError about the value of a flag, as click tells it."""
+    """A SelectionError about the value of a flag, as click reports it."""
 
     def __init__(self, flag: str, hint: str = "") -> None:
         self._flag, self._hint = flag, hint
@@ -200,7 +200,7 @@ def _kind(word: str) -> str:
         return "device files"
     if re.fullmatch(_BUS_ID, word):
         return "PCI addresses"
-    if word.startswith(("seed:", "unknown:")):
+    if is_device_name(word):
         return "names"
     return "unique ids" if word.lower().startswith("0x") else "indexes"
 
@@ -229,7 +229,7 @@ class QueryResult(NamedTuple):
     nameless: Sequence["ChipTelemetry"] = ()  # chips of the driver that may be any of those others speak of
 
     def check(self, request: Request) -> None:
-        """Says it, if figures were asked for that nobody reports; NothingToRead if that is so of all of them."""
+        """Says which requested figures no process reports; NothingToRead if that is so of all of them."""
         for word in self.missing:
             click.echo(f"ttmem: no device {word} here", err=True)
         if not self.snapshot.processes and not self.chosen.devices:
@@ -250,10 +250,10 @@ def _nothing_text(snapshot: Snapshot) -> str:
 
 
 def query(source: FigureSource, request: Request, *, has_identity: bool) -> QueryResult:
-    """Looks now. `has_identity`: also at what the driver says, and at chips that nobody has opened."""
+    """Looks now. `has_identity`: also at what the driver says, and at chips that no process has opened."""
     telemetry = source.telemetry() if has_identity else ()
     snapshot = source.snapshot()
-    if request.made_up_count and has_identity:  # a table has a banner
+    if request.simulated_count and has_identity:  # a table has a banner
         snapshot = replace(snapshot, source=BANNER)
     try:
         known = [usage.device for usage in snapshot.devices]
@@ -270,7 +270,7 @@ def query(source: FigureSource, request: Request, *, has_identity: bool) -> Quer
 def _with_idle_chips(
     snapshot: Snapshot, telemetry: Sequence["ChipTelemetry"]
 ) -> tuple[Snapshot, Sequence["ChipTelemetry"]]:
-    """With the chips of the driver that nobody speaks of; and those that may be one of which somebody does."""
+    """With the chips of the driver that no report names; and those that may be one that a report names."""
     from ttmem.snapshot.identity import chip_of, nameless_chips  # here, since the table shows nothing of the driver
 
     known = [chip_of(usage.device, telemetry) for usage in snapshot.devices]

@@ -39,11 +39,11 @@ class Screen:
 
     @property
     def width(self) -> int | None:
-        """None for a file or pipe: whoever reads it can scroll."""
+        """None for a file or pipe: its reader can scroll."""
         return self._size().columns if self.is_terminal else None
 
     def _size(self) -> os.terminal_size:
-        """As `shutil` tells it, which brings compressors along: $COLUMNS and $LINES, else what the terminal says."""
+        """As `shutil` finds it, which brings compressors along: $COLUMNS and $LINES, else what the terminal says."""
         asked = [self._environ.get(name, "") for name in ("COLUMNS", "LINES")]
         try:
             found = tuple(os.get_terminal_size(self._stream.fileno()))
@@ -85,7 +85,7 @@ class Screen:
 
 
 def has_keys() -> bool:
-    """Whether somebody can press keys: standard input is a terminal, too."""
+    """Whether keys can be pressed: standard input is a terminal, too."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -93,5 +93,5 @@ def _cut(lines: list[Line], height: int) -> list[Line]:
     """As many lines as fit; a cut shows."""
     if len(lines) <= height:
         return lines
-    kept = lines[: max(0, height - 1)]
-    return [*kept, (Span(f" ... {len(lines) - len(kept)} more lines", Role.DIM),)]
+    shown = lines[: max(0, height - 1)]
+    return [*shown, (Span(f" ... {len(lines) - len(shown)} more lines", Role.DIM),)]

@@ -1,1 +1,1 @@
-"""What `ttmem demo` is made of: the process that plays a workload, and whoever watches it."""
+"""What `ttmem demo` is made of: the process that plays a workload, and its watcher."""

@@ -1,6 +1,6 @@
 """Where the processes of a demo report: a directory of its own, in the first place with room, gone when it ends.
 
-Whoever has it holds a lock on it, so that the next demo of the same user can tell what a killed one left behind.
+Its demo holds a lock on it, so that the next demo of the same user can see what a killed one left behind.
 """
 
 import fcntl
@@ -37,7 +37,7 @@ def apart_from(environ: Mapping[str, str], directory: str) -> dict[str, str]:
 
 @contextmanager
 def own_directory(process_count: int, places: Sequence[Path]) -> Iterator[str]:
-    """A new directory with room for the journals of so many processes."""
+    """A new directory with room for the journals of `process_count` processes."""
     for place in places:
         _sweep(place)
     directory = tempfile.mkdtemp(prefix=_PREFIX, dir=_roomy(places, process_count * JOURNAL_BYTES))
@@ -52,7 +52,7 @@ def own_directory(process_count: int, places: Sequence[Path]) -> Iterator[str]:
 
 
 def _roomy(places: Sequence[Path], needed_bytes: int) -> Path:
-    """The first place with so much room."""
+    """The first place with enough room."""
     free = {place: _free_bytes(place) for place in places}
     for place, free_bytes in free.items():
         if free_bytes >= needed_bytes:
@@ -82,7 +82,7 @@ def _sweep(place: Path) -> None:
 
 
 def _remove_if_dead(directory: Path) -> None:
-    """Only a directory itself, only our own, and only if nobody holds its lock."""
+    """Only a directory itself, only our own, and only if no process holds its lock."""
     with suppress(OSError):
         lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

@@ -1,4 +1,4 @@
-"""What a driver would tell of made-up chips: files as it lays them out, below the demo's own directory, so that
+"""What a driver would say of simulated chips: files as it lays them out, below the demo's own directory, so that
 telemetry, device files and PCI addresses are to be seen as well. As made up as the chips, and gone with them.
 
     sys/class/tenstorrent/tenstorrent!N/      tt_aiclk, tt_card_type, tt_asic_id, ...

@@ -1,4 +1,4 @@
-"""Ctrl-C as something to ask for: whoever watches ends at a good moment, and still says what was seen."""
+"""Ctrl-C as a state to query: the watcher ends at a good moment, and still says what was seen."""
 
 import signal
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ __all__ = ["Interrupts", "noticed_interrupts"]
 
 
 class Interrupts:
-    """Whether the key was pressed. Nobody has to wait for the good moment: pressed again, it interrupts at once."""
+    """Whether the key was pressed. Pressed again, it does not wait for the good moment and interrupts at once."""
 
     def __init__(self) -> None:
         self.is_pressed = False

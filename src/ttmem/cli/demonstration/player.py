@@ -1,7 +1,7 @@
 """A demo that is watched in the monitor: workloads play, and are listened to meanwhile, until the monitor is left.
 
 field        who touches it
-_reports     the listening thread until `finish` has waited for its end, then whoever called that
+_reports     the listening thread until `finish` has waited for its end, then its caller
 _killed      likewise
 """
 
@@ -25,7 +25,7 @@ _SETTLE_SECONDS = 5.0
 
 
 class Performance:
-    """The processes of a demo, and a thread that hears what they tell."""
+    """The processes of a demo, and a thread that hears their reports."""
 
     def __init__(self, processes: Sequence[DemoProcess], places: Places) -> None:
         self._processes = processes
@@ -41,7 +41,7 @@ class Performance:
         self._thread.join(seconds)
 
     def finish(self) -> tuple[dict[int, Report], Snapshot]:
-        """Nobody plays any more: what each told of itself, by pid, and what all of them hold."""
+        """Nothing plays any more: what each reported of itself, by pid, and what all of them hold."""
         self._is_over.set()
         self._thread.join()
         playing = [one for one in self._processes if one.pid not in self._reports]
@@ -57,10 +57,10 @@ class Performance:
             if not playing:
                 return
             try:
-                told = next_reports(playing, _LISTEN_SECONDS)
-            except TtmemError:  # one of them was ended by somebody else; `finish` says so
+                reports = next_reports(playing, _LISTEN_SECONDS)
+            except TtmemError:  # one of them was ended from outside; `finish` says so
                 return
-            for pid, report in told.items():
+            for pid, report in reports.items():
                 if report.event == KILL:
                     self._kill(next(one for one in playing if one.pid == pid))
                 if report.event != PHASE:

@@ -1,4 +1,4 @@
-"""A workload in a process of its own, watched from outside: started, told to stop, killed, and always ended."""
+"""A workload in a process of its own, watched from outside: started, asked to stop, killed, and always ended."""
 
 import json
 import os
@@ -29,21 +29,21 @@ class DemoProcess:
         return self._process.pid
 
     def fileno(self) -> int:
-        """What becomes readable when it tells something."""
+        """What becomes readable when it reports something."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
     @property
-    def has_told(self) -> bool:
-        """Whether something it told has been read and not been asked for."""
+    def has_report(self) -> bool:
+        """Whether something it reported has been read and not been asked for."""
         return b"\n" in self._heard
 
     def report(self) -> Report:
-        """The next thing it tells; waits for it."""
-        while not self.has_told:
+        """Its next report; waits for it."""
+        while not self.has_report:
             read = os.read(self.fileno(), 1 << 16)
             if not read:
-                raise TtmemError(f"the process of the workload (pid {self.pid}) ended before it told what came of it")
+                raise TtmemError(f"the process of the workload (pid {self.pid}) ended before it reported its result")
             self._heard += read
         line, _, self._heard = self._heard.partition(b"\n")
         report = Report(**json.loads(line))
@@ -54,7 +54,7 @@ class DemoProcess:
     def stop(self) -> Report:
         """It plays no more, and holds what it has."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # what it told before it ended is still to be read
+        with suppress(BrokenPipeError):  # what it reported before it ended is still to be read
             self._process.stdin.write(b"stop\n")
             self._process.stdin.flush()
         while (report := self.report()).event == PHASE:
@@ -76,9 +76,9 @@ class DemoProcess:
 
 
 def next_reports(processes: Sequence[DemoProcess], wait_seconds: float) -> dict[int, Report]:
-    """What some of them tell, by pid; nothing if none of them tells anything for so long."""
-    told = [process for process in processes if process.has_told]
-    return {process.pid: process.report() for process in told or select.select(processes, [], [], wait_seconds)[0]}
+    """What some of them report, by pid; nothing if none reports anything for that long."""
+    reports = [process for process in processes if process.has_report]
+    return {process.pid: process.report() for process in reports or select.select(processes, [], [], wait_seconds)[0]}
 
 
 @contextmanager

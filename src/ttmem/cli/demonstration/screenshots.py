@@ -61,7 +61,7 @@ def photographed(
             performed(orders, directory, places) as performance,
             FigureSource(apart, uid=os.geteuid(), has_daemon=False, is_following=True) as source,
         ):
-            source.overview()  # from now on the course of things is kept
+            source.overview()  # from now on history is recorded
             time.sleep(seconds)
             performance.finish()
             for shot in shots:

@@ -1,4 +1,4 @@
-"""A demo in the monitor: workloads on made-up chips in a place of their own, looked at as any program is."""
+"""A demo in the monitor: workloads on simulated chips in a place of their own, watched as any program is."""
 
 import os
 import time
@@ -30,7 +30,7 @@ class Ending(NamedTuple):
 
 
 def orders_for(chip_count: int) -> list[Order]:
-    """Workloads for exactly so many chips."""
+    """Workloads for exactly this number of chips."""
     from ttmem.metal.workloads import WORKLOADS
 
     orders: list[Order] = []

@@ -1,4 +1,4 @@
-"""Tables of made-up chips: `ttmem --demo -s`, and every other form of a table, without a card.
+"""Tables of simulated chips: `ttmem --demo -s`, and every other form of a table, without a card.
 
 Once: workloads are played to their end as fast as they go, and hold what they hold while they are looked at. Again and
 again: they play at a watchable pace meanwhile.
@@ -26,7 +26,7 @@ _PLAY_SECONDS = 30.0  # most of them are over much sooner
 
 @contextmanager
 def simulated_chips(chip_count: int, environ: Mapping[str, str], *, is_live: bool) -> Iterator[Mapping[str, str]]:
-    """An environment in which nothing is seen but so many made-up chips and who plays on them; gone when left."""
+    """An environment in which only simulated chips and their workloads are seen; gone when left."""
     orders = [order if is_live else _bounded(order) for order in orders_for(chip_count)]
     before = {number: signal.signal(number, _leave) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:

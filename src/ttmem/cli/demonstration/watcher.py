@@ -1,4 +1,4 @@
-"""Whoever watches a demo without a terminal: looks at the table when workloads have played, and judges them."""
+"""The watcher of a demo without a terminal: looks at the table when workloads have played, and judges them."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _SETTLE_SECONDS = 5.0
 
 
 class Watcher:
-    """Looks once, when all have played or somebody interrupts."""
+    """Looks once, when all have played, or on an interrupt."""
 
     def __init__(self, collector: Collector, screen: Screen, options: PageOptions, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
@@ -31,7 +31,7 @@ class Watcher:
         self.last = collector.snapshot()  # with everything the workloads ever did, and still hold
 
     def watch(self, processes: Sequence[DemoProcess], seconds: float | None) -> dict[int, Report]:
-        """Until no workload has anything more to do, but not longer than that; what each told of itself, by pid."""
+        """Until no workload has anything more to do, but not longer than that; what each reported of itself, by pid."""
         deadline = time.monotonic() + seconds if seconds is not None else float("inf")
         reports: dict[int, Report] = {}
         while len(reports) < len(processes) and time.monotonic() < deadline and not self._interrupts.is_pressed:
@@ -49,7 +49,7 @@ class Watcher:
         return sum(usage.used_bytes for device in self._collector.snapshot().devices for usage in device.pools)
 
     def _settled(self) -> Snapshot:
-        """With everything they reported before they told us; a viewer that was lapped looks again."""
+        """With everything they had allocated before their report; a viewer that was lapped looks again."""
         self._collector.stop()
         self._collector.wait_settled(_SETTLE_SECONDS)
         while self._collector.tick():
@@ -79,10 +79,10 @@ class Watcher:
 
 
 def _heard(processes: Sequence[DemoProcess], deadline: float) -> dict[int, Report]:
-    """What those tell who have nothing more to do; returns as soon as one does, or at the deadline."""
+    """Reports of those that have nothing more to do; returns as soon as one does, or at the deadline."""
     while (wait_seconds := deadline - time.monotonic()) > 0:
-        told = next_reports(processes, wait_seconds)
-        if ended := {pid: report for pid, report in told.items() if report.event != PHASE}:
+        reports = next_reports(processes, wait_seconds)
+        if ended := {pid: report for pid, report in reports.items() if report.event != PHASE}:
             return ended
     return {}
 

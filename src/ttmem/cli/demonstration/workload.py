@@ -1,7 +1,7 @@
 """The process behind `ttmem demo`: plays one workload on the runtime model and reports like any program would.
 
-Run as `python -m ttmem.cli.demonstration.workload '{"name": "llama-8b"}'`. It works until a line comes in, tells what
-came of it, and holds its devices until its standard input ends. What it tells are `Report`s, one JSON object per line.
+Run as `python -m ttmem.cli.demonstration.workload '{"name": "llama-8b"}'`. It works until a line comes in, reports what
+came of it, and holds its devices until its standard input ends. Its messages are `Report`s, one JSON object per line.
 """
 
 import json
@@ -22,7 +22,7 @@ __all__ = ["DONE", "FAILED", "KILL", "PHASE", "READY", "Order", "Report"]
 READY = "ready"  # the devices are open
 PHASE = "phase"  # it goes on to something else
 KILL = "kill"  # it wants to be killed now
-DONE = "done"  # it plays no more: it was told to stop, played all rounds, or the runtime refused something
+DONE = "done"  # it plays no more: it was asked to stop, played all rounds, or the runtime refused something
 FAILED = "failed"  # it could not even begin
 
 
@@ -40,7 +40,7 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What the process tells. `expected`, by plain arithmetic: the highest use of each pool of each chip."""
+    """What the process reports. `expected`, by plain arithmetic: the highest use of each pool of each chip."""
 
     event: str
     name: str = ""
@@ -64,30 +64,30 @@ def perform(order: Order) -> None:
             ttmem.GraphTracker() as tracker,
             workload.open(order.board, tracker=tracker, chip_offset=order.chip_offset, is_slow=order.is_slow) as mesh,
         ):
-            _tell(Report(event=READY))
-            _tell(_play(order, workload, mesh))
+            _send(Report(event=READY))
+            _send(_play(order, workload, mesh))
             while os.read(sys.stdin.fileno(), 1 << 10):
                 pass
     except TtmemError as error:
-        _tell(Report(event=FAILED, refusal=str(error)))
+        _send(Report(event=FAILED, refusal=str(error)))
 
 
 def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
     import ttmem
-    from ttmem.metal.workloads import Beat, Kill, PhaseStep, Player, Reckoning
+    from ttmem.metal.workloads import Beat, ExpectedUse, Kill, PhaseStep, Player
 
     chip = mesh.chips[0]
-    player, reckoning = Player(mesh, phase=ttmem.phase), Reckoning(chip)
+    player, expected = Player(mesh, phase=ttmem.phase), ExpectedUse(chip)
     event = DONE
     for step in player.play(workload.steps(chip)):
-        reckoning.add(step)
+        expected.add(step)
         if isinstance(step, Kill):
             event = KILL
         if isinstance(step, PhaseStep):
-            _tell(Report(event=PHASE, name=workload.name, phase=step.name))
+            _send(Report(event=PHASE, name=workload.name, phase=step.name))
         if isinstance(step, Beat):
             is_over = player.round_count == order.round_count
-            if is_over or _is_told_to_stop(step.seconds / order.speed if order.speed else 0.0):
+            if is_over or _must_stop(step.seconds / order.speed if order.speed else 0.0):
                 break
     return Report(
         event=event,
@@ -95,16 +95,16 @@ def _play(order: Order, workload: "Workload", mesh: "MeshDevice") -> Report:
         board=chip.board,
         chip_count=len(mesh.chips),
         played=workload.played(player.round_count),
-        expected={pool.word: size_bytes for pool, size_bytes in sorted(reckoning.peak.items())},
+        expected={pool.word: size_bytes for pool, size_bytes in sorted(expected.peak.items())},
         refusal=player.refusal,
     )
 
 
-def _is_told_to_stop(wait_seconds: float) -> bool:
+def _must_stop(wait_seconds: float) -> bool:
     return bool(select.select([sys.stdin], [], [], wait_seconds)[0])
 
 
-def _tell(report: Report) -> None:
+def _send(report: Report) -> None:
     print(json.dumps(asdict(report)), flush=True)
 
 

@@ -40,7 +40,7 @@ class Child:
 
     def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
         waited_for = _PASSED_ON | {signal.SIGCHLD}
-        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # so that there is somebody to wait for
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # so that there is a process to wait for
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._mask_before = signal.pthread_sigmask(signal.SIG_BLOCK, waited_for)
         self._bystander = _a_bystander()
@@ -114,12 +114,12 @@ class Child:
 
     @staticmethod
     def _is_overtaken(received: signal.struct_siginfo) -> bool:
-        """A stop that came meanwhile has taken the signal to go on from everybody who had not heeded it yet."""
+        """A stop that came meanwhile has taken the signal to go on from every process that had not heeded it yet."""
         return received.si_signo == signal.SIGCONT and signal.SIGTSTP in signal.sigpending()
 
     def _stop_too(self, number: int) -> None:
-        """When it has stopped, not before: whoever waits for us takes the terminal then, and the program must not read
-        from it any more. One that takes no notice of a stop, or that nobody could continue, goes on, and so do we. At a
+        """When it has stopped, not before: the waiting shell takes the terminal then, and the program must not read
+        from it any more. One that ignores a stop, or that could not be continued, goes on, and so do we. At a
         terminal we also follow one that stops itself alone, as a shell does on `suspend`."""
         must_stop = self._is_to_stop or os.isatty(0)
         self._is_to_stop = False

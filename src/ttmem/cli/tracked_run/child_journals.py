@@ -21,12 +21,12 @@ __all__ = ["ChildJournals"]
 
 _SETTLE_SECONDS = 2.0
 _STEP_SECONDS = 0.002
-_READ_EVERY_SECONDS = 0.1  # refusals are told by records alone, and the oldest of those are written over
+_READ_EVERY_SECONDS = 0.1  # refusals are in records alone, and the oldest of those are written over
 _NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]+\.journal")
 
 
 class ChildJournals:
-    """The journals of one program and its descendants; journals that were there before are nobody's."""
+    """The journals of one program and its descendants; journals that were there before are not counted."""
 
     def __init__(self, places: Places, *, mark: str) -> None:
         self._journals = Journals(places)

@@ -1,9 +1,9 @@
-"""Tells signals that were sent to all of us from those that were sent to `ttmem run` alone.
+"""Distinguishes signals that were sent to all of us from those that were sent to `ttmem run` alone.
 
-A program and whoever runs it are in one process group. What is sent to the group (a key at the terminal, `timeout`, a
-shell's `fg`, a supervisor that signals everybody) has reached the program already and must not reach it twice; what is
+A program and its runner are in one process group. What is sent to the group (a key at the terminal, `timeout`, a
+shell's `fg`, a supervisor that signals all) has reached the program already and must not reach it twice; what is
 sent to us alone must be passed on. A signal does not say which of the two it is. So a third process stands by: it runs
-nothing, blocks every signal, and is asked whether one came to it as well. It goes by a name of its own: whoever signals
+nothing, blocks every signal, and is asked whether one came to it as well. It has a name of its own: a user who signals
 all that is called `ttmem` means us.
 """
 
@@ -16,7 +16,7 @@ from typing import NoReturn
 
 __all__ = ["SignalWitness"]
 
-_HEARING_SECONDS = 0.005  # members of a group are told one by one, within microseconds
+_HEARING_SECONDS = 0.005  # members of a group are signalled one by one, within microseconds
 _ANSWER_SECONDS = 0.5
 _NO, _YES = b"\0", b"\1"
 _NAME = b"bystander"
@@ -51,12 +51,12 @@ class SignalWitness:
 
     def dismiss(self) -> None:
         self._line.close()
-        os.kill(self._pid, signal.SIGKILL)  # somebody may have stopped it
+        os.kill(self._pid, signal.SIGKILL)  # it may have been stopped
         os.waitpid(self._pid, 0)
 
 
 def _stand_by(line: int) -> NoReturn:
-    """Holds nothing open but the line: nobody waits for the end of a pipe because of us."""
+    """Holds nothing open but the line: no process waits for the end of a pipe because of us."""
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         os.dup2(line, 0)

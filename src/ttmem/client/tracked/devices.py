@@ -1,11 +1,11 @@
 """The devices a tracker heard of, and the target each of them is reported on.
 
 A device is one target for all its chips, a chip alone like a mesh of one. A journal has room for 255 targets and never
-forgets one, so a device that is opened anew takes the target of those before it; two that are open at once on the
+forgets one, so a device that is opened again takes the target of those before it; two that are open at once on the
 same chips, in whatever tracker, have different ones, or closing one would end what the other holds.
 
-   field       changed by whoever has the turn
-   _by_id      read by anybody: whoever finds a device there may use it
+   field       changed by the thread that has the turn
+   _by_id      read by any thread: one that finds a device there may use it
    _users      how many open devices lie on a chip
    _claimed    targets that open devices are reported on
 """

@@ -1,9 +1,9 @@
-"""The seeds' line for every kernel that is loaded, with the Python stack below it: TT_METAL_KERNEL_BACKTRACE=1.
+"""The allocation server's line for every loaded kernel, with the Python stack below it: TT_METAL_KERNEL_BACKTRACE=1.
 
     KERNEL_LOAD Backtrace (Device 0, Type: Fabric, Binary Size: 56 KB, Cores: 16, Total L1: 896 KB, ID: 0x...)
       #0 configure_fabric device.py:71
 
-On stderr, for whoever asked for it. It ends by itself after so many loads: a log that nobody turns off fills disks.
+On stderr, on request. It ends by itself after a number of loads: a log that is never turned off fills disks.
 """
 
 import os
@@ -22,7 +22,7 @@ LOADS_MOST = 1000
 FRAMES_MOST = 32
 _KIB = 1024.0
 _OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_MARK = "\N{LEFT-POINTING MAGNIFYING GLASS}"  # the seeds'
+_MARK = "\N{LEFT-POINTING MAGNIFYING GLASS}"  # as the allocation server's
 
 
 def kernel_log(environ: Mapping[str, str]) -> "KernelLog | None":
@@ -59,7 +59,7 @@ class KernelLog:
 
 
 def type_word(kernel_type: int) -> str:
-    """As the seeds wrote it."""
+    """As the allocation server's clients write it."""
     return KernelType(kernel_type).name.capitalize() if kernel_type in set(KernelType) else "Unknown"
 
 

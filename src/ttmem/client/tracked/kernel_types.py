@@ -4,9 +4,9 @@
    argument   the caller said so
    path       where its source lies
    stack      who called
-   size       the seeds' two well-known sizes: a guess
+   size       the two well-known sizes of the allocation server protocol: a guess
 
-The call stack is looked at only when nothing better is known. What nobody can tell is an application's, found by
+The call stack is looked at only when nothing better is known. What is not known is an application's, found by
 nothing.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["UNSAID", "Said", "kernel_kind", "kernel_pool", "kernel_type_of"]
 
 
 class Said(int):
-    """A number as a default, told by identity from the same number passed by a caller."""
+    """A number as a default, distinct by identity from the same number passed by a caller."""
 
 
 UNSAID = Said(KernelType.APPLICATION)
@@ -33,7 +33,7 @@ _DISPATCH_FOLDER = "/tt_metal/impl/dispatch/kernels/"
 _CALLERS = (("configure_fabric", KernelType.FABRIC), ("configure_command_queue", KernelType.DISPATCH))
 _FRAMES_MOST = 64
 
-# Payloads of 28 and of 23 pages of 2,048 bytes: those that the seeds saw.
+# Payloads of 28 and of 23 pages of 2,048 bytes: those that the allocation server's authors saw.
 _SIZES = {57_344: KernelType.FABRIC, 47_104: KernelType.DISPATCH}
 
 _KINDS = {
@@ -45,7 +45,7 @@ _ETHERNET = (CoreType.ACTIVE_ETH, CoreType.IDLE_ETH)
 
 
 def kernel_type_of(kernel_type: int, size_bytes: int, facts: KernelFacts) -> tuple[int, FoundBy]:
-    """The type, in the seeds' numbers, and how it was found; a number nobody knows stays what the caller said."""
+    """The type, in the protocol's numbers, and how it was found; an unknown number stays what the caller said."""
     if facts.owner is not None:
         return facts.owner, FoundBy.OWNER
     if kernel_type is not UNSAID:

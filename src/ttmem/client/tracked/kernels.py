@@ -1,4 +1,4 @@
-"""The kernels of one target: each is charged once, however many dispatch paths tell of it and however often it runs.
+"""The kernels of one target: each is charged once, however many dispatch paths report it and however often it runs.
 
 first load                                 charged
 the same load again                        nothing
@@ -30,7 +30,7 @@ _ID_MOST = (1 << 64) - 1
 
 
 class KernelLoad(NamedTuple):
-    """One load as it was told."""
+    """One load as it was reported."""
 
     size_bytes: int
     kernel_type: int
@@ -44,7 +44,7 @@ class KernelLoad(NamedTuple):
 
     @property
     def total_bytes(self) -> int:
-        """On all cores: exact if the runtime said so, else by the seeds' rule."""
+        """On all cores: exact if the runtime said so, else binary size x cores."""
         exact = self.known.exact_bytes
         return self.size_bytes * self.core_count if exact is None else exact
 
@@ -75,7 +75,7 @@ class Kernels:
     def _load(self, kernel_id: int, load: KernelLoad) -> int | None:
         before = self._loaded.get(kernel_id)
         if before is not None and before.load == load:
-            return None  # both dispatch paths tell of it
+            return None  # both dispatch paths report it
         known = load.known
         kernel_type, found_by = kernel_type_of(load.kernel_type, load.size_bytes, known)
         is_less_sure = before is not None and _trust(found_by) > _trust(before.found_by)
@@ -95,13 +95,13 @@ class Kernels:
         return kernel_type
 
     def unload(self, kernel_id: int) -> int:
-        """Gives a kernel back; its program, or 0 if that was never told."""
+        """Gives a kernel back; its program, or 0 if that was never reported."""
         with turn():
             return self._unload(_folded(kernel_id))
 
     def _unload(self, kernel_id: int) -> int:
         loaded = self._loaded.pop(kernel_id, None)
-        if loaded is None:  # the ledger tells what kind of mistake that was
+        if loaded is None:  # the ledger says what kind of mistake that was
             report_kernel_unload(self._target, kernel_id)
             return 0
         report_free(loaded.handle)
@@ -183,7 +183,7 @@ def _folded(kernel_id: int) -> int:
 
 
 def _trust(found_by: FoundBy) -> int:
-    """Lower is better; what nobody found is the worst."""
+    """Lower is better; what was not found is the worst."""
     return found_by.number or _NO_TRUST
 
 

@@ -90,7 +90,7 @@ class CircularBuffers:
         self._of_program: dict[int, dict[object, tuple[Reported, int]]] = {}
 
     def add(self, program: int, cb_id: int | None, reported: Reported) -> None:
-        """Lists one. Without an id, its place and cores tell it from the others of its program."""
+        """Lists one. Without an id, its place and cores distinguish it from the others of its program."""
         address, size_bytes, core_count, cores, is_global, kind = reported
         of_program = self._of_program.get(program)
         if of_program is None:

@@ -1,5 +1,5 @@
 """From the ledger's rows to the structs of a snapshot."""
 
-from ttmem.collector.rows.looks import Looks, Surroundings
+from ttmem.collector.rows.snapshots import SnapshotContext, Snapshots
 
-__all__ = ["Looks", "Surroundings"]
+__all__ = ["SnapshotContext", "Snapshots"]

@@ -30,7 +30,7 @@ from ttmem.tracking import CoreType, FoundBy
 __all__ = ["dump_of", "process_detail_of"]
 
 _VIEW, _ESTIMATED = 1, 64  # flags of a row
-_SUM_FRAMES = 2  # of a stack that tell lines apart
+_SUM_FRAMES = 2  # of a stack that distinguish lines
 _OF_RUNTIME = (Kind.PROGRAM_BINARY, Kind.TRACE_BUFFER)
 _KERNEL_POOLS = frozenset({Pool.KERNEL, Pool.ETH, Pool.DISPATCH})  # shown by type of kernel, not by place
 _ORDER = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE, Pool.CB, Pool.HOST, Pool.UNKNOWN)

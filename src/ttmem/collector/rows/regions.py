@@ -1,10 +1,10 @@
 """Where the pools of a chip begin and end in each of its banks, and the largest block that is free there.
 
-A chip's opener tells how much each pool has, not where. Banks have one size on every chip of an architecture, and the
+A chip's opener says how much each pool has, not where. Banks have one size on every chip of an architecture, and the
 pools lie at their upper end, so where they begin follows:
 
-    a DRAM bank   | kept by the runtime | DRAM                          | TRACE    |
-    L1 of a core  | kept by the runtime | kernel ring | L1              | L1_SMALL |
+    a DRAM bank   | the runtime's own   | DRAM                          | TRACE    |
+    L1 of a core  | the runtime's own   | kernel ring | L1              | L1_SMALL |
 
 An allocation that lies outside is believed all the same: the pool then reaches as far. No block of it is larger than
 what the opener said, less what is used.
@@ -23,7 +23,7 @@ _UPPER = {Pool.DRAM: Pool.TRACE, Pool.L1: Pool.L1_SMALL}  # what lies above it i
 
 
 class BankSizes(NamedTuple):
-    """All of a bank, whoever has it."""
+    """All of a bank, whichever process has it."""
 
     dram_bytes: int
     l1_bytes: int
@@ -58,7 +58,7 @@ class Bounds(NamedTuple):
         return Bounds(min(self.begin, gaps.lowest), max(self.end, gaps.highest)) if gaps.placed_count else self
 
     def largest_free_bytes(self, gaps: Gaps) -> int | None:
-        """The largest free block, never more than is free; None if somebody did not say where something lies."""
+        """The largest free block, never more than is free; None if some allocation has no known address."""
         if gaps.unplaced_count:
             return None
         if not gaps.placed_count:
@@ -86,7 +86,7 @@ def bank_count(device: Device, pool: Pool) -> int | None:
 
 
 def share_of(device: Device, pool: Pool) -> int | None:
-    """What each bank has of a pool; 0 if the pool is not there, None if nobody said."""
+    """What each bank has of a pool; 0 if the pool is not there, None if not reported."""
     banks = bank_count(device, pool)
     if not banks:
         return None
@@ -99,7 +99,7 @@ def pool_bounds(device: Device, pool: Pool, sizes: BankSizes | None) -> Bounds |
     if sizes is None or share is None or (pool in _UPPER and device.capacity(pool) is None):
         return None
     above = share_of(device, _UPPER[pool]) if pool in _UPPER else 0
-    end = max(0, sizes.of(pool) - (above or 0))  # an opener may say that more is kept above than there is
+    end = max(0, sizes.of(pool) - (above or 0))  # an opener may say that more is reserved above than there is
     return Bounds(max(0, end - share), end)
 
 

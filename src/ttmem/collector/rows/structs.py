@@ -51,9 +51,9 @@ def chip_from_row(row: Row) -> DeviceUsage:
 
 
 def with_empty_pools(device: Device, pools: tuple[PoolUsage, ...]) -> tuple[PoolUsage, ...]:
-    """With the pools in which nothing ever lay though there is room: if somebody counts there, that is 0."""
+    """With the pools in which nothing ever lay though there is room: if that is counted there, it is 0."""
     named = {pool.pool for pool in pools}
-    if any(pool.reason == "undivided" for pool in pools):  # nobody knows what lies in L1_SMALL
+    if any(pool.reason == "undivided" for pool in pools):  # what lies in L1_SMALL is unknown
         named.add(Pool.L1_SMALL)
     empty = [_empty(device, pool) for pool in BANKED if pool not in named and device.capacity(pool)]
     return tuple(sorted((*pools, *empty), key=lambda one: one.pool.number)) if empty else pools

@@ -39,7 +39,7 @@ def device_labels(devices: Iterable[Device]) -> dict[int, str]:
 
 
 def _word(device: Device) -> str:
-    if device.index is not None and not device.is_seed:
+    if device.index is not None and not device.is_server_chip:
         return str(device.index)
     return device.name or _own_word(device)
 

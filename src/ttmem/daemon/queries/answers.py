@@ -104,7 +104,7 @@ class Answers:
         return self._collector.history(int(seconds))
 
     def telemetry(self, parameters: Parameters) -> Telemetry:
-        """What the driver tells of its chips."""
+        """What the driver says of its chips."""
         return Telemetry(time_ns=TimeNs(time.time_ns()), chips=self._driver.telemetry())
 
     def incident(self, parameters: Parameters) -> IncidentCopy:
@@ -137,5 +137,5 @@ class Answers:
 
 
 def _shortened(most: int) -> int:
-    """How long a list may be that somebody asks for."""
+    """How long a requested list may be."""
     return min(_MOST_ROWS, max(0, most))

@@ -1,9 +1,9 @@
 """The routes of the daemon: what can be asked, and what comes back. All answers are JSON, but the stream of events.
 
 GET  /snapshot      everything at one instant
-GET  /overview      the same without details of processes: what a monitor asks for again and again. Its ETag names all
+GET  /overview      the same without details of processes: what a monitor asks for repeatedly. Its ETag names all
                     but the moment; 304 to who has it, with the moment in a header
-GET  /events        either again and again, as server-sent events; ?interval=SECONDS&what=overview
+GET  /events        either repeatedly, as server-sent events; ?interval=SECONDS&what=overview
 GET  /process, ...  one process, chip, ...: see `answers.py`; ?pid=N&most=N
 GET  /healthz       whether all is well; 503 if it is not
 GET  /metrics       for Prometheus, in the format the asker prefers
@@ -69,7 +69,7 @@ class Queries(NamedTuple):
     reset_peaks: Callable[[], None]
     overview: Callable[[], Encoded]
     figures: Mapping[str, AnswerTo] = MappingProxyType({})  # by the name of their route
-    routes: Sequence[Route] = ()  # answered by somebody else
+    routes: Sequence[Route] = ()  # answered by other code
     shows_paths: bool = False  # to ports, too
 
     def frames(self) -> dict[str, Frames]:
@@ -89,7 +89,7 @@ def application(questions: Queries, frames: Mapping[str, Frames]) -> OriginCheck
             headers = {**_UNCACHED, "etag": made.tag, TIME_HEADER: str(made.time_ns)} if made.tag else _UNCACHED
             if made.tag and request.headers.get("if-none-match") == made.tag:
                 return Response(status_code=304, headers=headers)
-            return Response(made.as_told(is_public(request)), media_type="application/json", headers=headers)
+            return Response(made.as_shown(is_public(request)), media_type="application/json", headers=headers)
 
         return answer
 

@@ -143,6 +143,6 @@ def came_by_port(scope: MutableMapping[str, Any]) -> bool:
 
 
 def in_thread(scope: MutableMapping[str, Any], work: Callable[[], Value]) -> Awaitable[Value]:
-    """Does something that may take a while; whoever comes over a port waits for others on the port alone."""
+    """Does something that may take a while; clients of a port wait for others on the port alone."""
     executor = _PORT_THREADS if came_by_port(scope) else None
     return asyncio.get_running_loop().run_in_executor(executor, work)

@@ -1,11 +1,11 @@
-"""Snapshots, or overviews, as text, made once for everybody who waits for one.
+"""Snapshots, or overviews, as text, made once for all who wait for one.
 
-Whoever asks says how fresh it must be: begun no earlier than some moment. All who wait share the next one, so a
+A request says how fresh it must be: begun no earlier than some moment. All who wait share the next one, so a
 hundred viewers cost one snapshot per tick. Ticks of streams lie on one grid of time, hence viewers that want the same
 interval also want the same moments.
 
 Ports get names of files without their directories, of the lines of Python that asked for memory: every user of the
-machine may ask a port, and how somebody has arranged his files is no business of theirs.
+machine may ask a port, and how others have arranged their files is not for them.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ LEAST_INTERVAL_SECONDS = 0.1
 
 
 class Encoded(NamedTuple):
-    """A document as it is sent, and as a port tells it. `tag` is empty where nobody is told whether it changed."""
+    """A document as it is sent, and as a port shows it. `tag` is empty where no client learns whether it changed."""
 
     body: bytes
     tag: str = ""
     time_ns: int = 0
     public: bytes | None = None  # None: the same
 
-    def as_told(self, is_public: bool) -> bytes:
+    def as_shown(self, is_public: bool) -> bytes:
         """To the Unix socket, or to a port."""
         return self.body if self.public is None or not is_public else self.public
 
@@ -52,7 +52,7 @@ class SharedFrame(NamedTuple):
 
     def event(self, is_public: bool = False) -> bytes:
         """The same as a server-sent event; a document of JSON has no line breaks."""
-        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.name.encode(), self.number, self.answer.as_told(is_public))
+        return b"event: %s\nid: %d\ndata: %s\n\n" % (self.name.encode(), self.number, self.answer.as_shown(is_public))
 
 
 class Frames:
@@ -69,7 +69,7 @@ class Frames:
         self._is_over = asyncio.Event()
 
     async def fresh(self) -> SharedFrame:
-        """One that tells everything that was known when it was asked for."""
+        """One with everything that was known when it was asked for."""
         return await self.since(self._clock())
 
     async def since(self, moment: float) -> SharedFrame:
@@ -82,7 +82,7 @@ class Frames:
             return self._latest
 
     async def every(self, interval_seconds: float) -> AsyncIterator[SharedFrame]:
-        """One at once, then one per tick, until `close`. Whoever is slow to take one misses ticks, nothing piles up."""
+        """One at once, then one per tick, until `close`. A slow client misses ticks, nothing piles up."""
         yield await self.fresh()
         while not self._is_over.is_set():
             due = (self._clock() // interval_seconds + 1) * interval_seconds

@@ -20,12 +20,12 @@ __all__ = ["QueryServer", "loopback_address", "loopback_listener"]
 _START_SECONDS = 10.0
 _GRACE_SECONDS = 0.1  # for questions under way; a viewer that has stopped reading does not hold us
 _BACKLOG = 128  # viewers that may wait to be let in
-_ACCEPTED_AT_ONCE = 16  # asyncio tries that often also while there is no descriptor left, and complains of each try
+_ACCEPTED_AT_ONCE = 16  # asyncio tries that often also while there is no descriptor left, and reports each try
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class _Server(uvicorn.Server):
-    """Tells when it listens, and closes streams before it waits for them."""
+    """Says when it listens, and closes streams before it waits for them."""
 
     def __init__(self, config: uvicorn.Config, frames: Iterable[Frames], has_started: threading.Event) -> None:
         super().__init__(config)
@@ -52,12 +52,10 @@ class _Server(uvicorn.Server):
 class QueryServer:
     """Serves some listening sockets until `stop`."""
 
-    def __init__(
-        self, questions: Queries, listeners: Sequence[socket.socket], *, complain: Callable[[str], None]
-    ) -> None:
+    def __init__(self, questions: Queries, listeners: Sequence[socket.socket], *, warn: Callable[[str], None]) -> None:
         self._answers = questions
-        self._complain = complain
-        self._has_complained = False
+        self._warn = warn
+        self._has_warned = False
         self._listeners = [listener.dup() for listener in listeners]  # the server closes what it gets
         self._server: _Server | None = None
         self._has_started = threading.Event()
@@ -86,13 +84,13 @@ class QueryServer:
         asyncio.run(self._serve())
 
     def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """What nobody caught: too few descriptors are told once, all else as it comes."""
+        """What was not caught: too few descriptors are reported once, all else as it comes."""
         error = context.get("exception")
         if not isinstance(error, OSError) or error.errno not in _OUT_OF_RESOURCES:
             loop.default_exception_handler(context)
-        elif not self._has_complained:
-            self._has_complained = True
-            self._complain(f"out of descriptors ({error.strerror}): new viewers have to wait; see `ulimit -n`")
+        elif not self._has_warned:
+            self._has_warned = True
+            self._warn(f"out of descriptors ({error.strerror}): new viewers have to wait; see `ulimit -n`")
 
     async def _serve(self) -> None:
         asyncio.get_running_loop().set_exception_handler(self._handle)

@@ -140,7 +140,7 @@ class Architecture:
         return ring.size_bytes if ring else 0
 
     def ring_base(self, core_type: CoreType = CoreType.TENSIX) -> int | None:
-        """Where that ring begins; None if nobody knows."""
+        """Where that ring begins; None if unknown."""
         ring = self.rings.get(core_type)
         return ring.base if ring else None
 

@@ -2,7 +2,7 @@
 
     EnqueueMeshWorkload
       compile                        per program; circular buffers are laid out, or checked if they are
-      finalize_program_offsets       once, over all programs; kernels are told of here
+      finalize_program_offsets       once, over all programs; kernels are reported here
       load_binaries                  once: payload into DRAM                          NOT_SENT -> IN_FLIGHT
       dispatch commands              a slot in the kernel ring, binaries through the prefetcher's cache
                                                                                      IN_FLIGHT -> COMMITTED
@@ -74,7 +74,7 @@ def _refuse_misuse(host: Host, workload: MeshWorkload) -> None:
 
 
 def _load(host: Host, workload: MeshWorkload) -> None:
-    """Everything a first run brings, or nothing, also if somebody presses stop."""
+    """Everything a first run brings, or nothing, also on an interrupt."""
     loading.refuse_if_loaded(workload)
     try:
         for where, program in workload.programs.items():

@@ -1,4 +1,4 @@
-"""Getting a program onto its chips and off again: compiled, laid out, finalized; what each step tells and books.
+"""Getting a program onto its chips and off again: compiled, laid out, finalized; what each step reports and books.
 
 Either all of it is there afterwards or nothing: a program that is refused is taken off again as far as it had come.
 """
@@ -143,7 +143,7 @@ def unload(host: Host, program: Program) -> None:
         host.accounts[target].release(program)
     if has_kernels:
         host.accounts[target].load(program, -1)
-    program.forget()  # the books are right before anybody is told, who may never come back
+    program.forget()  # the books are right before the reporter is called, which may never come back
     if has_circular_buffers:
         host.reports.tracker.track_deallocate_cb(target, program=program.id)
     if has_kernels:
@@ -185,7 +185,7 @@ def _report_clash(host: Host, program: Program, refused: CircularBufferClash | C
         cb_end, lowest = refused.region_end, refused.lowest_l1_address
     else:
         cb_end, lowest = refused.size_bytes, 0
-    told = Refusal(
+    reported = Refusal(
         RefusalKind.CLASH,
         Pool.L1,
         program=program.id,
@@ -197,7 +197,7 @@ def _report_clash(host: Host, program: Program, refused: CircularBufferClash | C
         text=str(refused),
         operation=program.operation,
     )
-    host.report_refusal(told)
+    host.report_refusal(reported)
 
 
 def _check_indices(program: Program, end: int) -> None:

@@ -2,7 +2,7 @@
 
     LaunchProgram
       compile
-      finalize_offsets               kernels are told of here, when the program is first finalized
+      finalize_offsets               kernels are reported here, when the program is first finalized
       TrackKernelDispatch            and again here, at every launch: redundant, and the same ids
       ConfigureDeviceWithProgram     circular buffers are laid out; binaries go straight to the ring's base
       launch messages

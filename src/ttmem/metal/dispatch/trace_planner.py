@@ -160,7 +160,7 @@ class _Planner:
         binary = self._place_binary(index, node)
         if binary is not None:
             return config, binary, False
-        self._tensix.clear()  # what is left is in pieces: start over, after everybody before
+        self._tensix.clear()  # what is left is in pieces: start over, after all before
         config = self._place(self._tensix, index, node.program, node.config_bytes)
         binary = self._place_binary(index, node)
         if binary is None:
@@ -183,7 +183,7 @@ class _Planner:
         return placed
 
     def _wait(self, config_wait: int | None, binary_wait: int | None) -> tuple[int | None, bool]:
-        """Whom to wait for, if nobody waited for one as late already; and whether before the arguments."""
+        """Which launch to wait for, if none as late was waited for already; and whether before the arguments."""
         needs_first = _is_later(config_wait, self._waited_for)
         if not needs_first and not _is_later(binary_wait, self._waited_for):
             return None, False

@@ -1,4 +1,4 @@
-"""Traces: a stretch of launches recorded once, kept on the device, and replayed without the host.
+"""Traces: a stretch of launches recorded once, stored on the device, and replayed without the host.
 
     begin -- enqueues are recorded, not run -- end: planned and stored -- replay, any number of times -- release
 
@@ -198,7 +198,7 @@ class Traces:
 
     def _report_full(self, refusal: TraceRegionFull) -> None:
         free_bytes = refusal.region_bytes - self._storage.used_bytes
-        told = Refusal(
+        reported = Refusal(
             RefusalKind.OUT_OF_MEMORY,
             Pool.TRACE,
             requested_bytes=refusal.requested_bytes,
@@ -206,7 +206,7 @@ class Traces:
             largest_free_bytes=free_bytes,
             text=str(refusal),
         )
-        self._host.report_refusal(told)
+        self._host.report_refusal(reported)
 
 
 def _refuse_destroyed(trace: int, workloads: tuple[MeshWorkload, ...]) -> None:

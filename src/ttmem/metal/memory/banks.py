@@ -57,7 +57,7 @@ class Banks:
         self._allocated_bytes = 0
 
     def rounded(self, per_bank_bytes: int) -> int:
-        """What a bank gives up for so many bytes: whole blocks of the DRAM alignment, also in L1."""
+        """What a bank gives up for a number of bytes: whole blocks of the DRAM alignment, also in L1."""
         step = self.block_alignment
         return -(-per_bank_bytes // step) * step
 

@@ -14,7 +14,7 @@ _unique_ids = count(1)
 
 
 class Buffer:
-    """A buffer and where it lies; `release` is told once, when it is freed.
+    """A buffer and where it lies; `release` is called once, when it is freed.
 
     Sizes are those on one chip; a mesh holds one such buffer on each of its chips, at the same address. One that is
     allocated by core lies at address 0, as the runtime has it, and has `core_parts`: of each chip, which cores have it

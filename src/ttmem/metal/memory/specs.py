@@ -1,4 +1,4 @@
-"""What is asked of an allocator: so many bytes, cut into pages, spread over banks or laid into shards."""
+"""What is asked of an allocator: a number of bytes, cut into pages, spread over banks or laid into shards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -120,7 +120,7 @@ class BufferSpec:
         return self.size_bytes // self.page_bytes if self.size_bytes else 0
 
     def _refuse_unless_on_cores(self) -> None:
-        """What the runtime says when a memory configuration is told how to allocate."""
+        """What the runtime says when a memory configuration says how to allocate."""
         if not isinstance(self.allocation, Allocation):
             raise BadBuffer(f"no way to allocate: {self.allocation!r}; use Allocation, like Allocation.PER_CORE")
         if self.allocation is Allocation.LOCKSTEP:

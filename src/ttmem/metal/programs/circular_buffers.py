@@ -1,7 +1,7 @@
 """Circular buffers, dataflow buffers and scratchpads of a program: its working memory on each of its cores.
 
 A local one gets its address when the program is laid out. A global one (or a borrowed dataflow buffer) is a view: it
-lies in a buffer somebody else allocated, and takes nothing of its own.
+lies in a buffer that other code allocated, and takes nothing of its own.
 """
 
 from dataclasses import dataclass
@@ -112,6 +112,6 @@ class CircularBuffer:
         return address + self.offset_bytes
 
     def refuse_if_freed(self) -> None:
-        """A view of a buffer that is gone would look at somebody else's bytes."""
+        """A view of a buffer that is gone would look at another buffer's bytes."""
         if self.buffer is not None and not self.buffer.is_allocated:
             raise ProgramMisuse(f"circular buffer {self.id} looks at {self.buffer!r}; bind it to one that is allocated")

@@ -1,8 +1,8 @@
 """Sets of cores on one chip, by their logical places.
 
-A set is kept as one whole number with a bit for each core, so that unions and overlaps cost nothing, as the rectangles
+A set is held as one whole number with a bit for each core, so that unions and overlaps cost nothing, as the rectangles
 that tt-metal's `CoreRangeSet` would merge it into, and as the rectangles it was put together from: a `CoreRangeSet`
-keeps those unless it is told to merge.
+keeps those unless asked to merge.
 """
 
 from collections.abc import Iterable, Iterator
@@ -89,7 +89,7 @@ class CoreRanges:
 
     @classmethod
     def first(cls, core_count: int, grid: tuple[int, int]) -> "CoreRanges":
-        """So many cores of a grid, row by row, as tt-metal's `num_cores_to_corerangeset` hands them out."""
+        """`core_count` cores of a grid, row by row, as tt-metal's `num_cores_to_corerangeset` hands them out."""
         width, height = grid
         if not are_whole(core_count, least=1) or core_count > width * height:
             raise ProgramMisuse(f"{core_count} cores of a grid of {width}x{height}; take 1 to {width * height}")

@@ -58,7 +58,7 @@ class SlotOffsets:
 
 
 def kernel_groups(kernels: Sequence[Kernel]) -> tuple[KernelGroup, ...]:
-    """The groups of a program. Cores are told apart by the set of handles on them, not one by one."""
+    """The groups of a program. Cores are distinguished by the set of handles on them, not one by one."""
     groups = []
     for core_type in sorted({kernel.core_type for kernel in kernels}):
         parts: dict[int, tuple[int, ...]] = {}  # disjoint core masks, and the handles on each
@@ -68,7 +68,7 @@ def kernel_groups(kernels: Sequence[Kernel]) -> tuple[KernelGroup, ...]:
         joined = _joined(parts)
         if len(joined) > GROUP_COUNT_MAX:
             raise ProgramMisuse(
-                f"{len(joined)} kernel groups on {core_type.name} cores; {GROUP_COUNT_MAX} can be told apart"
+                f"{len(joined)} kernel groups on {core_type.name} cores; {GROUP_COUNT_MAX} can be distinguished"
             )
         groups += [_group(core_type, kernels, handles, mask) for handles, mask in joined.items()]
     return tuple(groups)

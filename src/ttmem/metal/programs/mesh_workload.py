@@ -50,7 +50,7 @@ class MeshWorkload:
         )
         if not self.programs:
             raise ProgramMisuse("a workload needs a program")
-        _refuse_strangers(self.programs)
+        _check_types(self.programs)
         _refuse_overlaps(list(self.programs))
         self.id = next(iter(self.programs.values())).id
         self.payload_bytes = 0  # of its largest program, once loaded
@@ -76,7 +76,7 @@ class MeshWorkload:
         return f"MeshWorkload({self.id}, {count} {'program' if count == 1 else 'programs'}, {state})"
 
     def forget(self) -> None:
-        """It is on no mesh any more, and could be loaded anew."""
+        """It is on no mesh any more, and could be loaded again."""
         self.payload, self.payload_bytes, self.owner = None, 0, None
         self._status = BinaryStatus.NOT_SENT
 
@@ -88,7 +88,7 @@ class MeshWorkload:
                 self.owner.release_workload(self)
 
 
-def _refuse_strangers(programs: Mapping[MeshRange | None, Program]) -> None:
+def _check_types(programs: Mapping[MeshRange | None, Program]) -> None:
     for where, program in programs.items():
         if not isinstance(where, MeshRange | None) or not isinstance(program, Program):
             raise ProgramMisuse(

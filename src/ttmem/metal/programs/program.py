@@ -263,7 +263,7 @@ class Program:
             self.owner.release_program(self)
 
     def forget(self) -> None:
-        """It is on no chips any more, and could be loaded anew."""
+        """It is on no chips any more, and could be loaded again."""
         self.layout = self.offsets = self.target = self.owner = None
         self.has_circular_buffers = False
         self.moved_views.clear()

@@ -30,7 +30,7 @@ ETHERNET = frozenset({CoreType.ACTIVE_ETH, CoreType.IDLE_ETH})
 
 
 def kernel_pool(kernel_type: KernelType, core_type: CoreType) -> Pool:
-    """Whose cores hold the code: dispatch cores are nobody else's, ethernet cores have an L1 of their own."""
+    """Whose cores hold the code: dispatch cores are not shared, ethernet cores have an L1 of their own."""
     if kernel_type is KernelType.DISPATCH:
         return Pool.DISPATCH
     return Pool.ETH if core_type in ETHERNET else Pool.KERNEL

@@ -1,6 +1,6 @@
 """What the host keeps so that it need not be made again: compiled kernels, and the workloads of operations.
 
-Neither is device memory. But a workload that is kept keeps what it has on the device.
+Neither is device memory. But a cached workload keeps what it has on the device.
 """
 
 from collections.abc import Callable, Hashable
@@ -37,7 +37,7 @@ class KernelCache:
         return False
 
     def clear(self) -> None:
-        """Forgets all images, and tells every mesh that is open."""
+        """Forgets all images, and notifies every mesh that is open."""
         held_bytes = self.held_bytes
         has_held = bool(self._images)
         self._images.clear()
@@ -89,7 +89,7 @@ class JitCache:
 
 
 class ProgramCache:
-    """Workloads by key. Enabled when a device is opened; it can be told to forbid misses.
+    """Workloads by key. Enabled when a device is opened; it can be set to forbid misses.
 
     It lives on the host, has no bound and forgets nothing by itself: it keeps the DRAM payload and the circular buffers
     of every operation alive until it is cleared.
@@ -98,7 +98,7 @@ class ProgramCache:
     def __init__(self, reports: Reports, payload_page_bytes: int) -> None:
         self.is_enabled = True
         self.allows_misses = True
-        self.held_bytes = 0  # payloads kept in DRAM, on one chip
+        self.held_bytes = 0  # payloads in DRAM, on one chip
         self._workloads: dict[Hashable, MeshWorkload] = {}
         self._reports = reports
         self._page_bytes = payload_page_bytes

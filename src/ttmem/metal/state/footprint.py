@@ -14,7 +14,7 @@ from ttmem.metal.programs.layout import ProgramLayout, Region
 
 __all__ = ["CoreFootprint", "Taken", "planned", "resident", "taken"]
 
-_KEPT = 256  # unions: the programs of a model take turns, so the same ones are asked for again and again
+_CACHED_MOST = 256  # unions: the programs of a model take turns, so the same ones are asked for repeatedly
 
 
 class Taken(NamedTuple):
@@ -88,7 +88,7 @@ def taken(regions: Iterable[Region]) -> Taken:
     return _taken(frozenset(regions))
 
 
-@lru_cache(maxsize=_KEPT)  # benchmarks/promises/metal.py: the model's own pace
+@lru_cache(maxsize=_CACHED_MOST)  # benchmarks/promises/metal.py: the model's own pace
 def _taken(regions: frozenset[Region]) -> Taken:
     lengths: dict[int, int] = {}  # by core mask: how many bytes are taken on exactly these cores
     events = sorted([(start, 0, mask) for start, _, mask in regions] + [(end, 1, mask) for _, end, mask in regions])

@@ -1,4 +1,4 @@
-"""What a process holds of a mesh it opened: buffers, programs, queues and caches, whom it tells, and its own books.
+"""What a process holds of a mesh it opened: buffers, programs, queues and caches, its reporter, and its own books.
 
 Dispatch works on this; `MeshDevice` is the same with the calls users make.
 """
@@ -123,8 +123,8 @@ class Host(ABC):
         try:
             placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
         except OutOfDeviceMemory as refusal:
-            told = self._told(refusal, is_per_core=spec.allocation is Allocation.PER_CORE)
-            self.report_refusal(told._replace(tensor=spec.tensor, operation=operation))
+            reported = self._refusal_of(refusal, is_per_core=spec.allocation is Allocation.PER_CORE)
+            self.report_refusal(reported._replace(tensor=spec.tensor, operation=operation))
             raise
         parts = [_core_parts(placement.cores, addresses) for addresses in placement.core_addresses]
         buffer = Buffer(
@@ -143,7 +143,7 @@ class Host(ABC):
             if self.capture is not None and spec.buffer_type is BufferType.DRAM:
                 self.capture.dram.note_allocated(placement.address + placement.block_bytes)
             self.reports.tracker.track_allocate(buffer)
-        except BaseException:  # nobody would hold it, so nobody could free it
+        except BaseException:  # it would have no holder, so nothing could free it
             buffer.deallocate()
             raise
         return buffer
@@ -158,14 +158,14 @@ class Host(ABC):
         self.reports.tracker.track_deallocate(buffer)
 
     def report_refusal(self, refusal: Refusal) -> None:
-        """Counts it and tells it, once for all chips."""
+        """Counts it and reports it, once for all chips."""
         if refusal.kind is RefusalKind.CLASH:
             self.clash_count += 1
         else:
             self.refusal_count += 1
         self.reports.refused(refusal)
 
-    def _told(self, refusal: OutOfDeviceMemory, *, is_per_core: bool) -> Refusal:
+    def _refusal_of(self, refusal: OutOfDeviceMemory, *, is_per_core: bool) -> Refusal:
         """Every figure that the runtime's text names, and where in each bank the memory lies that ran out."""
         figures, bank_count = refusal.statistics, refusal.bank_count
         begin = self.allocator.base_address(refusal.buffer_type)

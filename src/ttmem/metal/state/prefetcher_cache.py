@@ -1,4 +1,4 @@
-"""The prefetcher's cache: binaries kept in the L1 of the prefetch core, so that they need not be read from DRAM again.
+"""The prefetcher's cache: binaries held in the L1 of the prefetch core, so that they need not be read from DRAM again.
 
 One cache serves a whole mesh and one command queue. It is a ring of blocks: a new binary goes behind the newest one,
 or to offset 0 where the end is too near, and the oldest ones give way; being found does not make one younger. Its keys

@@ -10,17 +10,17 @@ from ttmem.tracking import Cache, CacheOutcome, CoreType, Stall
 
 __all__ = ["CommandQueue", "ring_places"]
 
-# The count of finished workers is kept in 32 bits.
+# The count of finished workers has 32 bits.
 WORKER_COUNT_END = 1 << 32
 
 
 def ring_places(architecture: Architecture) -> Mapping[CoreType, tuple[int, int]]:
-    """Base and size of the ring of every core type; a base nobody knows counts from 0."""
+    """Base and size of the ring of every core type; an unknown base counts from 0."""
     return {core_type: (ring.base or 0, ring.size_bytes) for core_type, ring in architecture.rings.items()}
 
 
 class CommandQueue:
-    """One queue of a mesh: its launches go to all chips, so it is kept once."""
+    """One queue of a mesh: its launches go to all chips, so it exists once."""
 
     def __init__(self, chip: Chip, reports: Reports) -> None:
         architecture, dispatch = chip.architecture, chip.dispatch
@@ -63,7 +63,7 @@ class CommandQueue:
             self._report_cache(CacheOutcome.MISS, payload_bytes)
 
     def empty_prefetcher(self, reason: Emptied) -> None:
-        """Somebody else needs the prefetcher's memory."""
+        """The prefetcher's memory is needed for something else."""
         self._report_emptied(self.prefetcher.empty(reason))
 
     def replay(self, worker_count: int) -> None:

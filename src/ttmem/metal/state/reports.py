@@ -20,7 +20,7 @@ class Reports:
         self.stall_counts: Counter[Stall] = Counter()
         self.ring_launch_counts: Counter[CoreType] = Counter()
         self._places: list[TrackedDevice] = []
-        self._rings: dict[CoreType, Occupancy] = {}  # as told of last, whichever queue launched
+        self._rings: dict[CoreType, Occupancy] = {}  # as reported last, whichever queue launched
 
     def open(self, device: TrackedDevice) -> None:
         """The mesh, or some chips of it that are used for themselves, from now on."""
@@ -58,7 +58,7 @@ class Reports:
             )
 
     def is_news(self, core_type: CoreType, occupancy: Occupancy) -> bool:
-        """Whether a ring is not as it was told of last; before that, all are empty."""
+        """Whether a ring is not as it was reported last; before that, all are empty."""
         known = self._rings.get(core_type)
         return occupancy != known if known else bool(occupancy.entry_count or occupancy.retired_bytes)
 

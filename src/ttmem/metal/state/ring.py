@@ -71,7 +71,7 @@ class RingState:
         self._reservation = Reservation(())
 
     def reserve(self, request: RingRequest) -> Reservation:
-        """Finds a place in every lane; may be asked again and again, the last answer counts."""
+        """Finds a place in every lane; may be asked repeatedly, the last answer counts."""
         sizes = request.slot_bytes
         unknown = sizes.keys() - set(self.core_types)
         if unknown:
@@ -121,7 +121,7 @@ class RingState:
         return Launch(reservation.addresses, stall_count, stall, is_first)
 
     def mark_completely_full(self, sync_count: int) -> None:
-        """Somebody else may have used every byte: a trace that was replayed, or the worker counter wrapped."""
+        """Every byte may have been used: a trace that was replayed, or the worker counter wrapped."""
         for lane in self.all_lanes():
             lane.fill(sync_count)
 

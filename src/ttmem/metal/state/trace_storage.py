@@ -1,4 +1,4 @@
-"""Where the command stream of a captured trace is kept, and how many bytes that takes.
+"""Where the command stream of a captured trace is stored, and how many bytes that takes.
 
 A device opened with a trace region keeps its traces there, in buffers of type TRACE; one without keeps them at the top
 of DRAM, where replaying must not touch what others use: such a buffer has to lie above everything that was allocated
@@ -41,7 +41,7 @@ class TraceRegionFull(MetalError):
 
 
 class TraceMisplaced(MetalError):
-    """A trace kept in DRAM came to lie where its replay would destroy something; the runtime's words."""
+    """A trace stored in DRAM came to lie where its replay would destroy something; the runtime's words."""
 
 
 def trace_page_bytes(stream_bytes: int, bank_count: int) -> int:

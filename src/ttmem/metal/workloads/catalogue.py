@@ -27,8 +27,8 @@ class Workload:
     board: str
     shape: tuple[int, int]  # rows and columns of chips
     steps: Callable[[Chip], Iterator[Step]]
-    round_words: tuple[str, str]  # what it does again and again: of one, of several
-    round_count: int  # so many show all it has to show
+    round_words: tuple[str, str]  # what it does repeatedly: of one, of several
+    round_count: int  # enough to show all it has to show
     l1_small_bytes: int = 0
     trace_region_bytes: int = 0
     command_queue_count: int = 1

@@ -60,17 +60,17 @@ def oom_fragmented(chip: Chip) -> Iterator[Step]:
         size_bytes // step * step for size_bytes in (chip.dram_bank_bytes, FREE_BYTES, FRAGMENT_BYTES)
     )
     fragment_count, rest = divmod(free_bytes, fragment_bytes)
-    kept_count = fragment_count + 1
-    kept_bytes = (bank_bytes - free_bytes) // kept_count // step * step
-    last_bytes = bank_bytes - free_bytes - kept_bytes * (kept_count - 1)
+    long_count = fragment_count + 1
+    long_bytes = (bank_bytes - free_bytes) // long_count // step * step
+    last_bytes = bank_bytes - free_bytes - long_bytes * (long_count - 1)
     yield PhaseStep("serve")
-    for number in range(kept_count):
+    for number in range(long_count):
         yield from made(
             _rows(chip, f"short.{number}", fragment_bytes if number < fragment_count else rest),
-            _rows(chip, f"long.{number}", kept_bytes if number < fragment_count else last_bytes),
+            _rows(chip, f"long.{number}", long_bytes if number < fragment_count else last_bytes),
         )
         yield Beat(STEP_SECONDS / 2, is_round=True)
-    for number in range(kept_count):
+    for number in range(long_count):
         yield from freed(f"short.{number}")
         yield Beat(STEP_SECONDS / 2, is_round=True)
     yield PhaseStep("large request")
@@ -78,13 +78,13 @@ def oom_fragmented(chip: Chip) -> Iterator[Step]:
 
 
 def cb_clash(chip: Chip) -> Iterator[Step]:
-    """Runs a cached program again and again while L1 buffers pile up from above, down into its circular buffers."""
+    """Runs a cached program repeatedly while L1 buffers pile up from above, down into its circular buffers."""
     matmul = op.matmul_prefill("w1", 1024, 4096, 14336, dtypes=(F16, F4, F8), grid=chip.grid)
     yield PhaseStep("run")
     for number in count():
         yield from apply(matmul, Tensor("gate", (1, 1, 1024, 14336), F8), frees=("gate",))
         yield Beat(STEP_SECONDS)
-        yield from made(Tensor(f"kept.{number}", (1, 1, 1024, 1024), F16, TensorPlace(BufferType.L1)))
+        yield from made(Tensor(f"held.{number}", (1, 1, 1024, 1024), F16, TensorPlace(BufferType.L1)))
         yield Beat(STEP_SECONDS, is_round=True)
 
 
@@ -145,5 +145,5 @@ def killed_midway(chip: Chip) -> Iterator[Step]:
 
 
 def _rows(chip: Chip, name: str, per_bank_bytes: int) -> Tensor:
-    """A tensor that takes exactly so much of every bank: as many rows as there are banks."""
+    """A tensor that takes exactly this size of every bank: as many rows as there are banks."""
     return Tensor(name, (chip.dram_bank_count, per_bank_bytes // 4), "uint32", ROW_MAJOR)

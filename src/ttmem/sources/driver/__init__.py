@@ -1,4 +1,4 @@
-"""What the kernel's driver tells of its chips in sysfs, hwmon and procfs. No device is ever opened."""
+"""What the kernel's driver says of its chips in sysfs, hwmon and procfs. No device is ever opened."""
 
 from ttmem.sources.driver.chips import Driver
 

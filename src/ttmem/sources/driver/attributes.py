@@ -25,7 +25,7 @@ class Attributes:
             return None
         try:
             found = os.read(file, _MOST_BYTES)
-        except OSError:  # the chip is being reset, or somebody else is talking to it
+        except OSError:  # the chip is being reset, or another program is talking to it
             return None
         finally:
             os.close(file)

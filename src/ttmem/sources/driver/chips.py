@@ -80,7 +80,7 @@ class Driver:
         return self._classes, self._lists
 
     def telemetry(self) -> tuple[ChipTelemetry, ...]:
-        """Every chip, by number. One that goes while it is read is told as far as it was; none of that is an error."""
+        """Every chip, by number. One that goes while it is read is listed in part; none of that is an error."""
         commands = cache(lambda pid: command_of(pid, self._proc, _COMMAND_BYTES))  # one may have all chips open
         return tuple(self._chip(node, names, commands) for node, names in self._present())
 
@@ -140,7 +140,7 @@ class Driver:
         except OSError:
             return None
         pids = {int(word) for word in words if word.isdigit() and len(word) <= 10}
-        # Zero is somebody of a pid namespace that we cannot see into; we ourselves have nothing open.
+        # Zero is a process of a pid namespace that we cannot see into; we ourselves have nothing open.
         return tuple(sorted(pids - {0, self._own_pid}))
 
 

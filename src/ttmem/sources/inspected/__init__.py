@@ -1,6 +1,6 @@
 """What a file is: a journal, a region of the stock runtime's counters, or a daemon's checkpoint; and what it says.
 
-Nobody's liveness is judged and nothing is joined: a file is told as it stands. What is none of these is a
+Liveness is not judged and nothing is joined: a file is shown as it stands. What is none of these is a
 NothingToRead that says what was expected, what was found, and what to do.
 """
 
@@ -30,13 +30,13 @@ _KINDS: dict[bytes, tuple[str, Callable[[str, BinaryIO, int], Document]]] = {
 
 
 def inspected(path: str, *, most: int) -> Document:
-    """The document of a file: its `kind`, then what is in it. At most so many of what may be many."""
+    """The document of a file: its `kind`, then what is in it. At most `most` of what may be many."""
     try:
         facts = os.stat(path)
         _check_is_file(path, facts)
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             facts = os.fstat(file.fileno())
-            kind, document = _told(path, file, facts.st_size, most)
+            kind, document = _decoded(path, file, facts.st_size, most)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise NothingToRead(f"{path}: cannot be read: {reason}; give a file that is there and may be read") from None
@@ -56,7 +56,7 @@ def _check_is_file(path: str, facts: os.stat_result) -> None:
     raise NothingToRead(f"{path}: expected a file, found {found}; {advice}")
 
 
-def _told(path: str, file: BinaryIO, size_bytes: int, most: int) -> tuple[str, Document]:
+def _decoded(path: str, file: BinaryIO, size_bytes: int, most: int) -> tuple[str, Document]:
     head = os.pread(file.fileno(), _SHOWN_BYTES, 0)
     for magic, (kind, document) in _KINDS.items():
         if head.startswith(magic):
@@ -68,10 +68,10 @@ def _told(path: str, file: BinaryIO, size_bytes: int, most: int) -> tuple[str, D
             return "region", region_document(decode_region(read_region_file(os.path.realpath(path)).data))
         except RegionDamaged as damaged:
             raise NothingToRead(f"{path}: {damaged}") from None
-    raise NothingToRead(f"{path}: {_strange(head, size_bytes)}")
+    raise NothingToRead(f"{path}: {_unknown(head, size_bytes)}")
 
 
-def _strange(head: bytes, size_bytes: int) -> str:
+def _unknown(head: bytes, size_bytes: int) -> str:
     begins = f"that begin with {head[:_HEAD_BYTES].hex(' ')}" if head else "and nothing in them"
     sizes = " or ".join(f"{size:,}" for size in sorted({size for one in LAYOUTS.values() for size in one.sizes_bytes}))
     return (

@@ -18,7 +18,7 @@ _CHIP_BYTES = 4
 
 
 def checkpoint_document(path: str, file: BinaryIO, most: int) -> Document:
-    """All of it, at most so many allocations of each process. One that is not sound is NothingToRead."""
+    """All of it, at most `most` allocations of each process. One that is not sound is NothingToRead."""
     data = file.read()
     _, trouble = _native.Ledger().restore(data)
     if trouble:

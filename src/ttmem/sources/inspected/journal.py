@@ -36,7 +36,7 @@ _SLAB_CHUNK = 4096  # entries
 
 
 def journal_document(path: str, file: BinaryIO, most: int) -> Document:
-    """All of it, at most so many live entries and events. A journal that is not sound is NothingToRead."""
+    """All of it, at most `most` live entries and events. A journal that is not sound is NothingToRead."""
     facts = os.fstat(file.fileno())
     _, trouble = _native.Ledger().attach(os.path.realpath(path), facts.st_dev, facts.st_ino)
     if trouble:
@@ -165,7 +165,7 @@ class _Journal:
                 yield {"phase": self._text(place & 0xFFFF_FFFF), "count": count, **phase.integers("time")}
 
     def _filled(self, name: str, offset: str, count: str) -> Iterator[tuple[int, PartReader]]:
-        """Structs that lie one after the other, with their numbers; most are empty, and passed over at once."""
+        """Structs that lie one after the other, with their numbers; most are empty, and skipped at once."""
         size = STRUCTS[name].size_bytes
         data = self._read(self._at(offset), size * self._identity.integer(count))
         empty = bytes(size)
@@ -185,7 +185,7 @@ class _Journal:
                 if commit and not commit & 1:
                     event = decode_record(record)
                     if event.sequence >= self._closed.get(event.target, 0):
-                        yield self._told(event_document(event))
+                        yield self._with_texts(event_document(event))
 
     def _recent(self, most: int) -> list[Document]:
         """The newest records of the ring, oldest first; one that is not committed now is left out."""
@@ -195,10 +195,10 @@ class _Journal:
         for sequence in range(begin, end):
             record = self._read(self._at("ring_offset") + sequence % slots * _RECORD_BYTES, _RECORD_BYTES)
             if int.from_bytes(record[:8], "little") == sequence << 1:
-                found.append(self._told(event_document(decode_record(record))))
+                found.append(self._with_texts(event_document(decode_record(record))))
         return found
 
-    def _told(self, event: Document) -> Document:
+    def _with_texts(self, event: Document) -> Document:
         """With the text behind its site and its core set, if it has one; of a kernel also what its binaries take."""
         if event.get("program") == PROGRAM_ZERO:
             event = {**event, "program": 0}
@@ -211,9 +211,9 @@ class _Journal:
         kind, data = self._item(event["site"])
         if kind != "text":
             return event
-        told = {"site_text": text} if (text := text_of(data)) else {}
+        texts = {"site_text": text} if (text := text_of(data)) else {}
         sizes = {"packed_bytes": found} if (found := sizes_of(data)) else {}
-        return {**event, **told, **sizes}
+        return {**event, **texts, **sizes}
 
     def _text(self, item_id: int) -> str:
         kind, data = self._item(item_id)

@@ -5,7 +5,7 @@
    └────────┴─────────────────────┴────────────────────────┴──────┘
     totals   one in use, its own   who holds how much       padding; from layout 4 on its first word says `ready`
 
-Four layouts are known, and these tables are all that tells them apart. Only layout 3 was ever seen in a release; the
+Four layouts are known, and these tables are all that distinguishes them. Only layout 3 was ever seen in a release; the
 others are written down from the runtime's sources. Integers are little-endian.
 """
 

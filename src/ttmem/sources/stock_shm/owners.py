@@ -1,4 +1,4 @@
-"""Who is behind a pid that the runtime wrote into its counters: a living process, or nobody any more.
+"""Who is behind a pid that the runtime wrote into its counters: a living process, or none any more.
 
 A region names pids as their own processes know them. That is trusted as far as it can be checked: the process must not
 have ended (a zombie has), must have started before the slot was last written (else the pid was given out again), and
@@ -38,7 +38,7 @@ class SlotOwner(NamedTuple):
 
 
 class Owners(Protocol):
-    """Who knows which processes live. `begin` starts a look at all regions, within which nobody is asked twice."""
+    """Who knows which processes live. `begin` starts a look at all regions, within which no process is asked twice."""
 
     def begin(self) -> None: ...
     def owner_of(self, file: FileKey, file_uid: int, slot: ProcessSlot) -> SlotOwner | None: ...
@@ -55,7 +55,7 @@ class _Attached(NamedTuple):
 
 
 class LivingOwners:
-    """Asks /proc. Regions that are copies, in a directory the runtime does not use, are mapped by nobody: with
+    """Asks /proc. Regions that are copies, in a directory the runtime does not use, are mapped by no process: with
     `has_mappings` False a pid and its start have to do."""
 
     def __init__(self, proc: procfs.Folder = procfs.PROC, *, has_mappings: bool = True) -> None:
@@ -101,7 +101,7 @@ class LivingOwners:
         """The process of that pid in our own namespace, if it can be the one."""
         stat = self._stat(slot.pid)
         owner = self._owner(slot.pid, stat) if stat and not stat.is_over else None
-        # The region is its maker's alone: nobody else, but root, can be attached to it.
+        # The region is its maker's alone: no other user, but root, can be attached to it.
         if stat is None or owner is None or owner.uid not in (0, file_uid):
             return None
         is_kernels = _KERNEL_THREADS in (slot.pid, stat.parent) and not owner.command

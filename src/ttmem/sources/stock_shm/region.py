@@ -1,4 +1,4 @@
-"""One region of the stock runtime's counters, decoded: every figure as it stands there, judged by nobody.
+"""One region of the stock runtime's counters, decoded: every figure as it stands there, not judged.
 
 Bytes that are no region are a `RegionDamaged`, whose words say what was expected, what was found and what to do.
 """
@@ -23,7 +23,7 @@ __all__ = ["ChipSlot", "CounterRegion", "ProcessSlot", "Sums", "decode_region", 
 _HEAD = compiled(HEAD)
 _CHIP = compiled(CHIPS.parts, CHIPS.stride_bytes)
 _PROCESS = compiled(PROCESSES.parts, PROCESSES.stride_bytes)
-# What tells used slots from free ones, of all slots at once: most are free.
+# What distinguishes used slots from free ones, of all slots at once: most are free.
 _CHIP_IDS, _PIDS = compiled_first(CHIPS), compiled_first(PROCESSES)
 _SUM_MOST = 1 << 50  # beyond what any chip has
 _INIT_STATES = {0: "new", 1: "busy", READY: "ready"}

@@ -1,7 +1,7 @@
 """Reads the regions of a directory: opened for reading only, never made, written or touched.
 
 The runtime writes through a mapping, which moves no time stamp, so every look reads every file: 8.5 KB a chip. What is
-no sound region is one finding; what may not be read is somebody else's and listed as foreign. Of files beyond what any
+no sound region is one finding; what may not be read is another user's and listed as foreign. Of files beyond what any
 machine has chips 256 of a user are read, and the next look is 24 times as long away as the last one took.
 """
 
@@ -74,7 +74,7 @@ def _opened(path: str) -> int:
 
 
 class StockCounters:
-    """The regions of some directories. Any number of readers may look; nobody notices."""
+    """The regions of some directories. Any number of readers may look; the runtime does not notice."""
 
     def __init__(
         self,
@@ -132,8 +132,8 @@ class StockCounters:
                         findings.append(finding)
         if not places:
             return NO_READINGS, False
-        told = tuple(places), tuple(chips), tuple(foreign), (*findings, *rest)
-        return Readings(self._clock_ns(), *told), is_crowd
+        found = tuple(places), tuple(chips), tuple(foreign), (*findings, *rest)
+        return Readings(self._clock_ns(), *found), is_crowd
 
     def _owners_in(self, directory: str) -> Owners:
         if self._owners is not None:
@@ -167,7 +167,7 @@ class StockCounters:
 
 
 def _some_of(names: Iterable[str], directory: str, rest: list[Finding]) -> list[str]:
-    """So many files of every user, and a finding for the rest."""
+    """At most `_READ_MOST` files of every user, and a finding for the rest."""
     counts: Counter[int] = Counter()
     chosen = []
     for name in names:

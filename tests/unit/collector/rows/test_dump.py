@@ -14,7 +14,7 @@ from tests.support.simulated.figures import (
     a_dump,
     a_process,
     a_row,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
     an_incident,
     an_unknown_device,
@@ -78,7 +78,7 @@ def test_an_allocation_on_a_mesh_stands_under_every_chip() -> None:
     assert group_of(dump, 1, "dram").allocations == group_of(dump, 0, "dram").allocations[:6]
 
 
-def test_an_allocation_tells_owner_place_and_holders() -> None:
+def test_an_allocation_shows_owner_place_and_holders() -> None:
     largest = group_of(a_dump(), 0, "dram").allocations[0]
     shared = group_of(a_dump(), 0, "l1").allocations[0]
 
@@ -114,11 +114,11 @@ def test_one_device_can_be_asked_for(word: str | int) -> None:
     assert found.device.index == 1
 
 
-@pytest.mark.parametrize("word", ["1", "seed:1"])
-def test_a_device_of_the_seeds_can_be_asked_for(word: str) -> None:
-    [found] = dump_of(a_seed_snapshot(), {}, device=word).devices
+@pytest.mark.parametrize("word", ["1", "server:1", "seed:1"])  # the last is the older form of its name
+def test_a_device_of_the_server_protocol_can_be_asked_for(word: str) -> None:
+    [found] = dump_of(a_server_snapshot(), {}, device=word).devices
 
-    assert found.device.name == "seed:1"
+    assert found.device.name == "server:1"
 
 
 def test_a_device_that_is_not_there_is_an_error_that_names_the_others() -> None:
@@ -156,7 +156,7 @@ def test_a_process_that_could_not_be_followed_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"kernels": True}, {"most": 1}, {"device": "1"}, {"snapshot": a_seed_snapshot()}]
+    "options", [{}, {"kernels": True}, {"most": 1}, {"device": "1"}, {"snapshot": a_server_snapshot()}]
 )
 def test_a_dump_read_back_says_the_same(options: dict[str, Any]) -> None:
     dump = a_dump(**options)
@@ -236,7 +236,7 @@ def test_sums_beyond_the_largest_few_are_folded_and_nothing_is_missing() -> None
     assert (len(group.sums), group.more_sum_count, group.more_count, group.more_bytes) == (1, 2, 5, 21 * MIB)
 
 
-def test_sums_by_phase_tell_open_phases_apart_and_what_was_before() -> None:
+def test_sums_by_phase_show_open_phases_apart_and_what_was_before() -> None:
     second = 1_000_000_000
     phases = [(1, "serve", NOON_NS - 6 * second, 1), (1, "decode", NOON_NS - 3 * second, 1)]
     by_phase = {one.name: one.count for one in summed("phase", open_phases=phases).sums}
@@ -253,7 +253,7 @@ def test_sums_read_back_say_the_same(by: By) -> None:
     assert decoded(encoded(dump), Dump) == dump
 
 
-def test_incidents_and_unknown_lines_of_processes_are_told_and_read_back() -> None:
+def test_incidents_and_unknown_lines_of_processes_are_shown_and_read_back() -> None:
     snapshot = a_snapshot(
         devices=[a_device()],
         processes=[

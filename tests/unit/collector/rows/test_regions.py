@@ -22,7 +22,7 @@ def test_pools_lie_at_the_upper_end_of_their_banks() -> None:
     assert core_bytes(device) == 70_656 + L1_END - L1_BASE
 
 
-def test_nothing_is_said_of_chips_that_nobody_described() -> None:
+def test_nothing_is_said_of_chips_without_a_description() -> None:
     bare = Device.bare(0, 7, index=0, name="")
 
     assert pool_bounds(bare, Pool.DRAM, WORMHOLE) is None

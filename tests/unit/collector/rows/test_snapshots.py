@@ -8,7 +8,7 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_device,
+    a_server_device,
     a_snapshot,
     an_unknown_device,
 )
@@ -82,7 +82,7 @@ def test_a_request_that_counters_do_not_know_is_none() -> None:
     assert pool_of(snapshot, 0, Pool.DRAM).requested_bytes == 9 * GIB - 5
 
 
-def test_free_is_what_capacity_leaves_and_unknown_where_more_is_told_than_there_is() -> None:
+def test_free_is_what_capacity_leaves_and_unknown_where_more_is_reported_than_there_is() -> None:
     def free(used_bytes: int) -> int | None:
         row = (0, 0, used_bytes, used_bytes, 1, used_bytes, NOON_NS, NOON_NS, False)
         return pool_of(a_snapshot(devices=[a_device()], device_pools=[row]), 0, Pool.DRAM).free_bytes
@@ -101,7 +101,7 @@ def test_an_inventory_has_no_free_bytes() -> None:
     assert (usage.capacity_bytes, usage.free_bytes) == (85 * MIB, None)
 
 
-def test_a_device_nobody_opened_has_a_name_and_nothing_else() -> None:
+def test_a_device_that_was_never_opened_has_a_name_and_nothing_else() -> None:
     [usage] = a_snapshot(devices=[an_unknown_device(9)]).devices
     device = usage.device
 
@@ -109,7 +109,7 @@ def test_a_device_nobody_opened_has_a_name_and_nothing_else() -> None:
     assert all(capacity is None for capacity in device.capacity_bytes)
 
 
-def test_kernels_are_kept_apart_from_other_kinds() -> None:
+def test_kernels_stay_apart_from_other_kinds() -> None:
     usage: DeviceUsage = a_busy_snapshot().devices[0]
 
     assert [(kernel.kind, kernel.is_estimated) for kernel in usage.kernels] == [
@@ -176,7 +176,7 @@ def test_pools_come_in_the_order_of_their_numbers() -> None:
     assert [pool.pool for pool in usage.pools] == [Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.KERNEL]
 
 
-def test_a_pool_with_room_in_which_nothing_ever_lay_is_empty_where_somebody_counts() -> None:
+def test_a_pool_with_room_in_which_nothing_ever_lay_is_empty_where_it_is_counted() -> None:
     rows = [(0, 0, KIB, KIB, 1, KIB, NOON_NS, NOON_NS, False)]
     [usage] = a_snapshot(devices=[a_device()], device_pools=rows).devices
     l1 = usage.pools[1]
@@ -186,13 +186,13 @@ def test_a_pool_with_room_in_which_nothing_ever_lay_is_empty_where_somebody_coun
     assert Pool.TRACE not in [pool.pool for pool in usage.pools]  # the chip has no room for it
 
 
-def test_a_device_that_nobody_opened_and_nobody_uses_is_left_out() -> None:
+def test_a_device_that_is_neither_opened_nor_used_is_left_out() -> None:
     snapshot = a_snapshot(
         devices=[
             a_device(0, open_count=0),
-            {**a_seed_device(1, index=1), "open_count": 0},
+            {**a_server_device(1, index=1), "open_count": 0},
             {**an_unknown_device(2), "open_count": 0},
-            {**a_seed_device(3, index=3), "open_count": 0},
+            {**a_server_device(3, index=3), "open_count": 0},
         ],
         device_pools=[(3, 0, 0, 0, 0, 512, NOON_NS, NOON_NS, False)],
     )

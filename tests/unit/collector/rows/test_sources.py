@@ -1,4 +1,4 @@
-"""Two ways to report: journals and the seeds' socket, told apart and never added."""
+"""Two ways to report: journals and the allocation server's socket, told apart and never added."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from tests.support.simulated.figures import (
     NOON_NS,
     a_device,
     a_process,
-    a_seed_device,
-    a_seed_snapshot,
+    a_server_device,
+    a_server_snapshot,
     a_snapshot,
 )
 from ttmem.devices import Kind, Pool
@@ -17,32 +17,38 @@ from ttmem.snapshot import KindUsage, Selection, Snapshot, selected
 from ttmem.snapshot.codec import decoded, encoded
 
 
-def test_a_device_of_the_seeds_has_its_number_and_nothing_else() -> None:
-    [usage] = a_snapshot(devices=[a_seed_device(4, index=3)]).devices
+def test_a_device_of_the_server_protocol_has_its_number_and_nothing_else() -> None:
+    [usage] = a_snapshot(devices=[a_server_device(4, index=3)]).devices
     device = usage.device
 
-    assert (device.index, device.uuid, device.name, device.is_seed, device.is_known) == (3, None, "seed:3", True, False)
+    assert (device.index, device.uuid, device.name, device.is_server_chip, device.is_known) == (
+        3,
+        None,
+        "server:3",
+        True,
+        False,
+    )
 
 
-def test_a_chip_and_an_unknown_target_are_no_seeds() -> None:
-    usages = a_seed_snapshot().devices
+def test_a_chip_and_an_unknown_target_are_no_server_chips() -> None:
+    usages = a_server_snapshot().devices
 
-    assert [usage.device.is_seed for usage in usages] == [False, True, True]
+    assert [usage.device.is_server_chip for usage in usages] == [False, True, True]
 
 
-def test_an_index_chooses_the_chip_and_the_seed_of_that_number() -> None:
-    snapshot = a_snapshot(devices=[a_device(0, index=0), a_seed_device(1, index=0), a_seed_device(2, index=1)])
+def test_an_index_chooses_the_chip_and_the_server_chip_of_that_number() -> None:
+    snapshot = a_snapshot(devices=[a_device(0, index=0), a_server_device(1, index=0), a_server_device(2, index=1)])
 
     def chosen(word: str) -> list[str]:
         return [usage.device.name for usage in selected(snapshot, Selection((word,))).devices]
 
-    assert chosen("0") == ["", "seed:0"] or chosen("0") == ["seed:0", ""]
-    assert chosen("seed:0") == ["seed:0"]
-    assert chosen("1") == ["seed:1"]
+    assert chosen("0") == ["", "server:0"] or chosen("0") == ["server:0", ""]
+    assert chosen("server:0") == chosen("seed:0") == ["server:0"]
+    assert chosen("1") == ["server:1"]
 
 
-def test_how_a_process_reports_is_told() -> None:
-    by_journal, by_socket, _ = a_seed_snapshot().processes
+def test_how_a_process_reports_is_shown() -> None:
+    by_journal, by_socket, _ = a_server_snapshot().processes
 
     assert (by_journal.source, by_journal.claimed_pid) == ("journal", None)
     assert (by_socket.source, by_socket.claimed_pid, by_socket.path) == ("socket", 17, "")
@@ -50,7 +56,7 @@ def test_how_a_process_reports_is_told() -> None:
 
 
 def test_a_restored_process_is_not_complete() -> None:
-    snapshot = a_seed_snapshot()
+    snapshot = a_server_snapshot()
 
     assert (snapshot.processes[2].reason, snapshot.processes[2].is_complete) == ("restored", False)
     assert snapshot.reason == "restored"
@@ -65,7 +71,7 @@ def test_a_restored_process_is_not_the_worst_of_reasons(worse: str) -> None:
 
 
 def test_the_other_source_of_a_process_counts_for_nothing() -> None:
-    snapshot = a_seed_snapshot()
+    snapshot = a_server_snapshot()
     process, chip = snapshot.processes[0], snapshot.devices[0]
     [other] = process.other_devices
 
@@ -79,7 +85,7 @@ def test_the_other_source_of_a_process_counts_for_nothing() -> None:
 
 
 def test_both_sources_are_in_an_answer() -> None:
-    process, second, _ = decoded(encoded(a_seed_snapshot()), Snapshot).processes
+    process, second, _ = decoded(encoded(a_server_snapshot()), Snapshot).processes
     [finding] = process.findings
 
     assert (process.source, process.claimed_pid) == ("journal", None)
@@ -91,7 +97,7 @@ def test_both_sources_are_in_an_answer() -> None:
 
 
 def test_kernels_of_an_unknown_type_are_counted_apart() -> None:
-    snapshot = a_seed_snapshot()
+    snapshot = a_server_snapshot()
     expected = KindUsage(Kind.KERNEL_UNKNOWN, 12_288, 1, False)
 
     assert expected in snapshot.devices[1].kernels

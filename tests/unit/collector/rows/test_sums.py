@@ -10,10 +10,10 @@ from tests.support.simulated.figures import (
     a_busy_snapshot,
     a_device,
     a_process,
-    a_seed_snapshot,
+    a_server_snapshot,
     a_snapshot,
+    context,
     some_rows,
-    surroundings,
 )
 from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Kind, Pool
@@ -73,7 +73,7 @@ def test_one_doubtful_chip_makes_the_sum_doubtful() -> None:
     assert (dram.origin, dram.reason, row.reason) == ("counter", "outrun", "outrun")
 
 
-def test_circular_buffers_are_told_by_what_they_take_not_by_their_sum() -> None:
+def test_circular_buffers_are_shown_by_what_they_take_not_by_their_sum() -> None:
     held = {"process_pools": [pool_row(0, CB, 500), pool_row(1, CB, 500)]}
     known = [(1, 0, 100, 50, 10, 5, False, False), (1, 1, 100, 50, 10, 5, False, False)]
 
@@ -107,7 +107,7 @@ def test_parents_are_asked_for_only_where_the_pid_is_one_of_ours() -> None:
         a_process(2, pid=20, visible=False),
         a_process(3, pid=30, state="ended"),
     ]
-    around = surroundings()._replace(parent_of=lambda pid, start: pid + 1)
+    around = context()._replace(parent_of=lambda pid, start: pid + 1)
     snapshot = snapshot_from_rows(some_rows(processes=processes), around)
 
     assert [process.parent_pid for process in snapshot.processes] == [11, None, None]
@@ -122,7 +122,7 @@ def test_damaged_files_are_among_the_findings() -> None:
     assert overview.damaged == overview.findings
 
 
-@pytest.mark.parametrize("snapshot", [a_busy_snapshot(), a_seed_snapshot()], ids=["busy", "seeds"])
+@pytest.mark.parametrize("snapshot", [a_busy_snapshot(), a_server_snapshot()], ids=["busy", "server-chips"])
 def test_an_overview_lacks_the_details_of_processes_and_nothing_else(snapshot: Snapshot) -> None:
     overview = overview_of(snapshot)
     details = ("devices", "other_devices", "programs", "phases", "open_phases", "out_of_memory", "clashes", "meshes")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.support.faces.scraped import NOTHING, a_lifetime, rows_of, scraped, value
-from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_seed_snapshot, a_snapshot
-from tests.support.simulated.made_up_rows import snapshots
+from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_server_snapshot, a_snapshot
+from tests.support.simulated.random_rows import snapshots
 from tests.support.simulated.read_figures import a_read_snapshot
 from tests.support.simulated.sights import a_chip, a_device_usage, an_overview
 from ttmem.daemon.metrics.exporter import Extras
@@ -87,12 +87,12 @@ def test_a_memory_that_nothing_was_ever_taken_of_is_free() -> None:
 
 
 def test_unknown_is_absent_and_never_nought() -> None:
-    found = scraped(rows_of(a_seed_snapshot()))
+    found = scraped(rows_of(a_server_snapshot()))
 
-    assert value(found, "ttmem_memory_used_bytes", device="seed:1", memory="dram") == 1 * GIB
+    assert value(found, "ttmem_memory_used_bytes", device="server:1", memory="dram") == 1 * GIB
     for name in ("capacity_bytes", "free_bytes", "largest_free_block_bytes"):
-        assert value(found, f"ttmem_memory_{name}", device="seed:1", memory="dram") is None
-    assert value(found, "ttmem_l1_worst_core_used_bytes", device="seed:1") is None
+        assert value(found, f"ttmem_memory_{name}", device="server:1", memory="dram") is None
+    assert value(found, "ttmem_l1_worst_core_used_bytes", device="server:1") is None
 
 
 def test_what_was_read_is_never_one_series_with_what_was_counted() -> None:

@@ -109,12 +109,12 @@ class Serving:
     def __init__(self, path: str, desk: Desk) -> None:
         self.path = path
         self.desk = desk
-        self.complaints: list[str] = []
+        self.warnings: list[str] = []
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)
         self.listener.listen(128)
         self.port = loopback_listener("127.0.0.1:0")
-        self.server = QueryServer(desk.answers, [self.listener, self.port], complain=self.complaints.append)
+        self.server = QueryServer(desk.answers, [self.listener, self.port], warn=self.warnings.append)
         self.server.start()
 
     def connect(self) -> socket.socket:
@@ -171,7 +171,7 @@ def test_an_overview_is_asked_for_like_a_snapshot(serving: Serving) -> None:
     assert serving.ask("/overview") == (200, OVERVIEW)
 
 
-def test_who_has_the_overview_already_is_told_only_that_and_when(serving: Serving) -> None:
+def test_a_client_that_has_the_overview_already_gets_only_that_and_when(serving: Serving) -> None:
     found = []
     for tag in ('"7"', '"6"'):
         with contextlib.closing(http.client.HTTPConnection("ttmem", timeout=PATIENCE_SECONDS)) as connection:
@@ -339,7 +339,7 @@ def test_a_port_with_too_many_streams_refuses_more_and_the_socket_does_not(servi
     wait_until(lambda: serving.ask("/healthz", by_port=True)[0] == 200)
 
 
-def test_garbage_harms_nobody(serving: Serving) -> None:
+def test_garbage_harms_no_process(serving: Serving) -> None:
     with serving.connect() as connection:
         connection.sendall(b"\x01\x00\x00\x00" * 36)
         connection.recv(1000)
@@ -384,7 +384,7 @@ def _lines(connection: socket.socket, event_count: int) -> list[bytes]:
     return text.split(b"\n")
 
 
-def test_stopping_ends_streams_in_time_also_those_nobody_reads(serving: Serving) -> None:
+def test_stopping_ends_streams_in_time_also_those_that_are_not_read(serving: Serving) -> None:
     with serving.stream(0.1) as read, serving.stream(0.1, receive_bytes=4096):
         received(read, b"event: snapshot")
         wait_until(lambda: serving.desk.snapshot_count > 8)

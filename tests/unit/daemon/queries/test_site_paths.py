@@ -30,10 +30,10 @@ def test_the_unix_socket_gets_all_of_it() -> None:
 
     answer = encoded_frame(snapshot)
 
-    assert decoded(answer.as_told(is_public=False), Snapshot) == snapshot
-    assert b"models/llama" in answer.as_told(is_public=False)
-    assert b"models/llama" not in answer.as_told(is_public=True)
-    [process] = decoded(answer.as_told(is_public=True), Snapshot).processes
+    assert decoded(answer.as_shown(is_public=False), Snapshot) == snapshot
+    assert b"models/llama" in answer.as_shown(is_public=False)
+    assert b"models/llama" not in answer.as_shown(is_public=True)
+    [process] = decoded(answer.as_shown(is_public=True), Snapshot).processes
     assert process.incidents[0].site is not None
     assert process.incidents[0].site.frames[0] == Frame("model.py", 118, "forward")
 

@@ -89,7 +89,7 @@ def test_code_of_active_ethernet_cores_on_wormhole_lies_beside_the_ring() -> Non
     assert (ring.code_base, ring.code_bytes) == (0xA840, 26_560)
 
 
-def test_nobody_knows_where_ethernet_rings_begin_in_the_source_build() -> None:
+def test_where_ethernet_rings_begin_in_the_source_build_is_unknown() -> None:
     assert architecture(WORMHOLE, "source").ring_base(CoreType.IDLE_ETH) is None
 
 

@@ -51,7 +51,7 @@ def test_the_cache_keeps_payloads_and_circular_buffers_alive_until_it_is_cleared
         assert device.truth().cache_counts[Cache.PROGRAM, CacheOutcome.EMPTIED] == 1
 
 
-def test_a_cache_that_is_off_makes_every_operation_anew() -> None:
+def test_a_cache_that_is_off_makes_every_operation_again() -> None:
     with open_device("n150") as device:
         device.program_cache.is_enabled = False
 

@@ -24,7 +24,7 @@ from ttmem.tracking import Cache, CacheOutcome, CoreType, KernelType, Stall
 GRID = CoreRanges.grid(8, 8)
 
 
-def test_a_first_run_is_told_in_the_order_of_the_seeds() -> None:
+def test_a_first_run_is_reported_in_the_order_of_the_server_protocol() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         heard.forget()
@@ -53,7 +53,7 @@ def test_a_cached_run_is_counted_and_not_charged() -> None:
         assert after.launch_count == before.launch_count + 5
 
 
-def test_kernels_are_told_once_each_with_all_that_is_known() -> None:
+def test_kernels_are_reported_once_each_with_all_that_is_known() -> None:
     heard = Heard()
     with open_device("n150", tracker=heard) as device:
         heard.forget()
@@ -176,7 +176,7 @@ def test_binaries_are_fetched_from_dram_once_and_then_from_the_prefetchers_cache
         assert counts[Cache.PREFETCHER, CacheOutcome.EMPTIED] == 1
 
 
-def test_what_the_prefetcher_lets_go_is_told_with_its_size() -> None:
+def test_what_the_prefetcher_lets_go_is_shown_with_its_size() -> None:
     heard = HeardAll()
     with open_device("n300", tracker=heard) as device:  # ethernet cores cache 67 KiB only
         for size_bytes in (24_000, 24_001, 24_002):
@@ -243,7 +243,7 @@ def test_one_wait_is_counted_once_whatever_core_types_a_launch_uses() -> None:
         assert device.truth().stall_counts == {Stall.IN_FLIGHT: 1}
 
 
-def test_what_was_told_of_rings_is_true_whichever_queue_launched() -> None:
+def test_what_was_reported_of_rings_is_true_whichever_queue_launched() -> None:
     heard = HeardAll()
     with open_device("n150", command_queue_count=2, tracker=heard) as device:
         workloads = [a_workload(30_000), an_ethernet_workload(), a_workload(20_000), MeshWorkload(Program())]

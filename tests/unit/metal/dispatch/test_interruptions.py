@@ -82,7 +82,7 @@ def test_a_program_that_is_stopped_while_it_is_launched_can_be_launched_and_dest
         assert stopped_everywhere(device, tracker, lambda: launch(device, program), undo) == 5
 
 
-def test_a_buffer_that_nobody_got_is_gone() -> None:
+def test_a_buffer_that_was_not_handed_out_is_gone() -> None:
     tracker = Stopped()
     with open_device("n150", tracker=tracker) as device:
         spec = BufferSpec(2048, 2048, BufferType.L1)

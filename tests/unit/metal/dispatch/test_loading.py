@@ -19,7 +19,7 @@ from ttmem.metal.programs import ProgramMisuse
 GRID = CoreRanges.grid(8, 8)
 
 
-def test_another_size_lays_all_out_again_and_tells_of_all_again() -> None:
+def test_another_size_lays_all_out_again_and_reports_all_again() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         program = add_program(GRID)
@@ -75,7 +75,7 @@ def test_views_are_listed_and_never_charged() -> None:
         assert device.truth()[0].view_count == 0
 
 
-def test_a_view_is_told_again_only_when_it_moved() -> None:
+def test_a_view_is_shown_again_only_when_it_moved() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         spec = tensor((64 * 32, 64), "bfloat16", buffer_type=BufferType.L1)
@@ -95,7 +95,7 @@ def test_a_view_is_told_again_only_when_it_moved() -> None:
         assert [call.address for call in heard.of("cb")] == [second.address]
 
 
-def test_dataflow_buffers_and_scratchpads_are_told_by_their_kind() -> None:
+def test_dataflow_buffers_and_scratchpads_are_shown_by_their_kind() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         program = Program()

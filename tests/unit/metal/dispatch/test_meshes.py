@@ -21,7 +21,7 @@ GRID = CoreRanges.grid(8, 8)
 FIRST, REST = MeshRange((0, 0), (0, 0)), MeshRange((0, 1), (0, 1))
 
 
-def test_a_mesh_is_told_once_whatever_its_size() -> None:
+def test_a_mesh_is_reported_once_whatever_its_size() -> None:
     heard = HeardAll()
     with open_mesh("galaxy", tracker=heard) as mesh:
         heard.forget()

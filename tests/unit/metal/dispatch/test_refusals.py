@@ -54,7 +54,7 @@ def test_a_clash_leaves_nothing_behind() -> None:
         assert workload.status is BinaryStatus.NOT_SENT
 
 
-def test_circular_buffers_beyond_the_end_of_l1_are_told_as_a_clash_without_a_buffer() -> None:
+def test_circular_buffers_beyond_the_end_of_l1_are_shown_as_a_clash_without_a_buffer() -> None:
     heard = HeardAll()
     with open_device("n150", tracker=heard) as device:
         with pytest.raises(CircularBufferMisfit, match="beyond max L1 size"):

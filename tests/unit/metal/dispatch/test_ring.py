@@ -124,7 +124,7 @@ def test_programs_without_bytes_wait_for_launch_messages_only_before_their_go() 
     assert (eighth.stall, eighth.stall_count, eighth.is_stalled_first) == (Stall.LAUNCH_SLOTS, 64, False)
 
 
-def test_a_workload_in_flight_waits_for_everybody_and_frees_the_ring() -> None:
+def test_a_workload_in_flight_waits_for_all_and_frees_the_ring() -> None:
     ring = a_ring()
     launched(ring, [1_000] * 3)
 

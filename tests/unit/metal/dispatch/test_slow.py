@@ -11,7 +11,7 @@ from ttmem.metal.programs import ProgramMisuse
 GRID = CoreRanges.grid(8, 8)
 
 
-def test_a_first_launch_tells_of_kernels_twice_and_books_them_once() -> None:
+def test_a_first_launch_reports_kernels_twice_and_books_them_once() -> None:
     heard = HeardAll()
     with open_device("n150", dispatch=DispatchCores.SLOW, tracker=heard) as device:
         program = add_program(GRID)
@@ -26,7 +26,7 @@ def test_a_first_launch_tells_of_kernels_twice_and_books_them_once() -> None:
         assert chip.used_bytes[Pool.KERNEL] == program.code_bytes == 7392 * 64
 
 
-def test_later_launches_tell_of_kernels_again_and_book_nothing() -> None:
+def test_later_launches_report_kernels_again_and_book_nothing() -> None:
     heard = HeardAll()
     with open_device("n150", dispatch=DispatchCores.SLOW, tracker=heard) as device:
         program = add_program(GRID)
@@ -74,7 +74,7 @@ def test_a_program_can_be_launched_the_slow_way_on_a_fast_device() -> None:
         assert device.truth()[0].cb_resident_bytes == 2048 * 64
 
 
-def test_a_launch_on_a_mesh_is_told_once() -> None:
+def test_a_launch_on_a_mesh_is_reported_once() -> None:
     heard = HeardAll()
     with open_mesh("t3000", dispatch=DispatchCores.SLOW, has_fabric=False, tracker=heard) as mesh:
         heard.forget()

@@ -96,7 +96,7 @@ def test_sub_devices_have_the_ring_for_themselves() -> None:
     assert [node.send_binary for node in plan.nodes] == [True, True, False]
 
 
-def test_a_program_that_finds_only_pieces_waits_for_everybody_and_starts_over() -> None:
+def test_a_program_that_finds_only_pieces_waits_for_all_and_starts_over() -> None:
     once = a_node(1, config=0, binary=20)  # at the top, so that arguments go below it rather than wait
 
     plan = planned([once, a_node(2, config=10, binary=80)])

@@ -27,7 +27,7 @@ DEVICE: TrackedDevice = Alone(CHIP)
 SPEC = tensor((1, 1, 1024, 1024), "bfloat16")
 
 
-def test_a_buffer_tells_requested_stored_and_reserved_bytes_apart() -> None:
+def test_a_buffer_distinguishes_requested_stored_and_reserved_bytes() -> None:
     buffer: TrackedBuffer = Buffer(SPEC, Allocator(CHIP).allocate(SPEC), DEVICE, program=7)
 
     assert (buffer.requested_bytes, buffer.per_bank_bytes, buffer.reserved_bytes) == (2_097_152, 176_128, 2_113_536)

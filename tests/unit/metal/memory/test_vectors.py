@@ -60,7 +60,7 @@ def test_two_mebibytes_take_a_little_more_of_12_banks() -> None:
         (BufferType.TRACE, False, 1_073_741_824 - 6_144),
     ],
 )
-def test_every_kind_of_memory_is_filled_from_its_own_end_unless_told(
+def test_every_kind_of_memory_is_filled_from_its_own_end_unless_asked(
     buffer_type: BufferType, is_bottom_up: bool | None, address: int
 ) -> None:
     allocator = Allocator(board("n150").chip(trace_region_bytes=1 << 20))

@@ -263,7 +263,7 @@ def test_a_view_larger_than_its_buffer_is_refused_with_both_sizes() -> None:
         assert program.circular_buffers == []
 
 
-def test_a_view_moves_with_the_buffer_it_is_told_to_look_at() -> None:
+def test_a_view_moves_with_the_buffer_it_is_set_to_look_at() -> None:
     with open_device("n150") as device:
         first, second, small = l1_buffer(device), l1_buffer(device), l1_buffer(device, pages_per_bank=1)
         program = Program()

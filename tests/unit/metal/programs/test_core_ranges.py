@@ -22,7 +22,7 @@ def test_rows_of_equal_width_become_one_rectangle() -> None:
     assert CoreRanges([CoreRange(2, 0, 5, 0), CoreRange(2, 1, 5, 3)]).ranges == (CoreRange(2, 0, 5, 3),)
 
 
-def test_so_many_cores_of_a_grid_are_taken_row_by_row() -> None:
+def test_cores_of_a_grid_are_taken_row_by_row() -> None:
     assert str(CoreRanges.first(11, (8, 8))) == "0,0-7,0;0,1-2,1"
 
 

@@ -40,7 +40,7 @@ def test_the_worked_example_stores_every_kernel_once_in_pages() -> None:
     assert two_groups().payload_bytes(PAGE_BYTES) == 24_576
 
 
-def test_the_seeds_rule_overstates_the_worked_example() -> None:
+def test_the_allocation_servers_rule_overstates_the_worked_example() -> None:
     program = two_groups()
 
     assert program.payload_bytes(PAGE_BYTES) * program.core_count == 1_572_864

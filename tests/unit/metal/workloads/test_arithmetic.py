@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ttmem.devices import BufferType, Pool
 from ttmem.metal.chips import DispatchCores, board
 from ttmem.metal.memory import Allocator, Layout, tensor
-from ttmem.metal.workloads.building.arithmetic import Reckoning, reserved_bytes, tile_bytes
+from ttmem.metal.workloads.building.arithmetic import ExpectedUse, reserved_bytes, tile_bytes
 from ttmem.metal.workloads.building.steps import (
     BLOCK_SHARDED,
     HEIGHT_SHARDED,
@@ -96,9 +96,9 @@ def test_the_allocator_reserves_what_plain_sums_say(wanted: Tensor, name: str) -
 
 
 def test_an_operation_is_loaded_by_its_first_run_only() -> None:
-    reckoning = Reckoning(board("n150").chip()).add_all([Run(ADD), Run(ADD), Run(ADD)])
+    expected = ExpectedUse(board("n150").chip()).add_all([Run(ADD), Run(ADD), Run(ADD)])
 
-    assert reckoning.used == {
+    assert expected.used == {
         Pool.DRAM: 12 * 2048,  # 6 pages: 2 of the reader, 1 each of the writer and the three compute threads
         Pool.KERNEL: (2352 + 1504 + 1184 + 784 + 1568) * 64,
         Pool.CB: 2 * 2 * 2048 * 64,
@@ -109,23 +109,23 @@ def test_circular_buffers_of_two_programs_share_their_addresses() -> None:
     wide = Operation("wide", (), 8, (PlannedBuffer(2048, 3),))
     narrow = Operation("narrow", (), 2, (PlannedBuffer(2048, 4), PlannedBuffer(2048, 1)))
 
-    reckoning = Reckoning(board("n150").chip()).add_all([Run(wide), Run(narrow)])
+    expected = ExpectedUse(board("n150").chip()).add_all([Run(wide), Run(narrow)])
 
-    assert reckoning.used[Pool.CB] == (2 * 5 + 6 * 3) * 2048
+    assert expected.used[Pool.CB] == (2 * 5 + 6 * 3) * 2048
 
 
 def test_slow_dispatch_keeps_no_binaries_in_dram() -> None:
-    reckoning = Reckoning(board("n150").chip(dispatch=DispatchCores.SLOW)).add_all([Run(ADD)])
+    expected = ExpectedUse(board("n150").chip(dispatch=DispatchCores.SLOW)).add_all([Run(ADD)])
 
-    assert reckoning.used[Pool.DRAM] == 0
+    assert expected.used[Pool.DRAM] == 0
 
 
 def test_a_peak_stays_when_its_tensor_goes() -> None:
     x = Tensor("x", (1, 1, 32, 32), "bfloat16")
 
-    reckoning = Reckoning(board("n150").chip()).add_all([Make(x), Free("x"), Make(x)])
+    expected = ExpectedUse(board("n150").chip()).add_all([Make(x), Free("x"), Make(x)])
 
-    assert (reckoning.used[Pool.DRAM], reckoning.peak[Pool.DRAM]) == (12 * 2048, 12 * 2048)
+    assert (expected.used[Pool.DRAM], expected.peak[Pool.DRAM]) == (12 * 2048, 12 * 2048)
 
 
 def test_a_sender_among_receivers_is_code_of_one_core() -> None:
@@ -135,7 +135,7 @@ def test_a_sender_among_receivers_is_code_of_one_core() -> None:
     assert payload_bytes(matmul, page_bytes=2048) == (2 + 1) * 2048
 
 
-def test_an_operation_of_one_core_has_nobody_who_follows() -> None:
+def test_an_operation_of_one_core_has_no_follower() -> None:
     alone = Operation("matmul", (), 1, lead="in0_sender", follow="in0_receiver")
 
     assert code_bytes(alone, alignment=16) == 2992

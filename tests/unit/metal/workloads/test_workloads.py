@@ -9,7 +9,7 @@ from tests.support.metal.heard import HeardAll
 from ttmem.devices import BufferType, Pool
 from ttmem.metal.memory import BufferSpec, tensor
 from ttmem.metal.mesh import MeshDevice
-from ttmem.metal.workloads import WORKLOADS, Beat, Kill, Player, Reckoning, Step
+from ttmem.metal.workloads import WORKLOADS, Beat, ExpectedUse, Kill, Player, Step
 from ttmem.metal.workloads.building.steps import EndTrace, Free, Make, PhaseStep, Replay, Run
 from ttmem.metal.workloads.faults import REFUSED_SHAPE
 from ttmem.tracking import Cache, CacheOutcome
@@ -36,21 +36,21 @@ def held(mesh: MeshDevice) -> dict[Pool, int]:
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_workload_holds_what_plain_sums_say(name: str) -> None:
     with WORKLOADS[name].open() as mesh:
-        reckoning, peak = Reckoning(mesh.chips[0]), Counter[Pool]()
+        expected, peak = ExpectedUse(mesh.chips[0]), Counter[Pool]()
         player = Player(mesh)
         for step in played(name, player):
             if name == "galaxy-70b" and step == PhaseStep("prefill"):  # a prompt and a token went through all layers
                 break
-            reckoning.add(step)
+            expected.add(step)
             if isinstance(step, Make | Free | Run):
                 for pool, size_bytes in held(mesh).items():
-                    assert size_bytes == reckoning.used[pool]
+                    assert size_bytes == expected.used[pool]
                     peak[pool] = max(peak[pool], size_bytes)
 
         truth = mesh.truth()[0]
-        assert +peak == {pool: reckoning.peak[pool] for pool in TYPES.values() if reckoning.peak[pool]}
-        assert truth.cb_planned_bytes == reckoning.peak[Pool.CB]
-        assert truth.used_bytes.get(Pool.KERNEL, 0) == reckoning.peak[Pool.KERNEL]
+        assert +peak == {pool: expected.peak[pool] for pool in TYPES.values() if expected.peak[pool]}
+        assert truth.cb_planned_bytes == expected.peak[Pool.CB]
+        assert truth.used_bytes.get(Pool.KERNEL, 0) == expected.peak[Pool.KERNEL]
         assert bool(player.refusal) == (name in REFUSED)
 
 
@@ -143,7 +143,7 @@ def test_the_clash_names_where_buffers_and_circular_buffers_meet() -> None:
     assert f"L1 buffer allocated at {lowest} and static circular buffer region ends at {region_end}" in player.refusal
 
 
-def test_a_leak_ends_in_a_clash_when_nobody_stops_it() -> None:
+def test_a_leak_ends_in_a_clash_when_it_is_not_stopped() -> None:
     with WORKLOADS["leaky"].open() as mesh:
         core_count, player = mesh.chips[0].l1_bank_count, Player(mesh)
         tenant = mesh.create_buffer(BufferSpec(600_000 * core_count, 600_000, BufferType.L1))  # it would take long else

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, KIB, MIB
-from tests.support.simulated.made_up_sights import device_usages, overviews
+from tests.support.simulated.random_overviews import device_usages, overviews
 from tests.support.simulated.sights import a_device_usage, a_history, a_pool, an_overview, some_findings
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.parts.chip_figures import figure_count, figures_of, pools_of

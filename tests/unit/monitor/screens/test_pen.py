@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.simulated.made_up_rows import TEXTS
+from tests.support.simulated.random_rows import TEXTS
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.view.spans import width_of
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, MIB
-from tests.support.simulated.made_up_sights import overviews
+from tests.support.simulated.random_overviews import overviews
 from tests.support.simulated.sights import a_detail, a_pool, a_row, ago, an_overview, some_findings
 from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame

@@ -25,7 +25,7 @@ def only(tree: DriverTree) -> ChipTelemetry:
     return chip
 
 
-def test_a_blackhole_is_told_in_base_units(tree: DriverTree) -> None:
+def test_a_blackhole_is_shown_in_base_units(tree: DriverTree) -> None:
     tree.chip(0)
     tree.opened(0, 41, 7)
 
@@ -133,7 +133,7 @@ def test_who_has_a_chip_open_is_unknown_without_the_drivers_list(tree: DriverTre
     assert only(tree).pids is None
 
 
-def test_nobody_is_not_unknown(tree: DriverTree) -> None:
+def test_no_opener_is_not_unknown(tree: DriverTree) -> None:
     tree.chip(0)
     tree.opened(0)
 

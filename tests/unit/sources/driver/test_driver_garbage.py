@@ -25,10 +25,10 @@ def test_no_content_of_a_file_is_an_error(tmp_path: Path) -> None:
         for path, content in {**sound, **contents}.items():
             path.write_bytes(content)
 
-        [told] = Driver(tree.environ).telemetry()
+        [given] = Driver(tree.environ).telemetry()
 
-        assert told.node == 0
-        assert all(note.isprintable() for note in told.notes)
-        assert all(text is None or text.isprintable() for text in (told.serial, told.card_type, told.firmware))
+        assert given.node == 0
+        assert all(note.isprintable() for note in given.notes)
+        assert all(text is None or text.isprintable() for text in (given.serial, given.card_type, given.firmware))
 
     check()

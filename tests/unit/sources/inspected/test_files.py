@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.support.faces.documents import described
 from tests.support.machine.stock_regions import NOON_NS, Slot, a_region, put
-from tests.support.server.seed_bytes import alloc, cb_alloc
-from tests.support.server.seed_serving import an_engine, short_directory
+from tests.support.server.server_bytes import alloc, cb_alloc
+from tests.support.server.server_serving import an_engine, short_directory
 from ttmem.errors import NothingToRead
 from ttmem.sources.inspected import inspected
 
@@ -23,38 +23,38 @@ MOST = 50
 
 @pytest.mark.parametrize("path", random.Random(0).sample(SAMPLES, 5), ids=lambda path: path.stem)
 def test_a_real_region_is_recognised_by_its_bytes(path: Path) -> None:
-    told = inspected(str(path), most=MOST)
+    given = inspected(str(path), most=MOST)
 
-    assert (told["kind"], told["version"], told["bytes"]) == ("region", 3, 8576)
-    assert described("A region") == set(told) - {"path", "kind", "bytes"}
-    assert json.loads(json.dumps(told)) == told
+    assert (given["kind"], given["version"], given["bytes"]) == ("region", 3, 8576)
+    assert described("A region") == set(given) - {"path", "kind", "bytes"}
+    assert json.loads(json.dumps(given)) == given
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4])
-def test_a_region_is_told_whoever_lives(tmp_path: Path, version: int) -> None:
+def test_a_region_is_shown_whichever_processes_live(tmp_path: Path, version: int) -> None:
     slot = Slot(2**22 + 5, (7, 0, 0, 0, 9), NOON_NS, b"gone")
     path = put(tmp_path, 5, a_region(slot, version=version, references=2, device_id=3))
-    told = inspected(str(path), most=MOST)
-    [process] = told["processes"]
+    given = inspected(str(path), most=MOST)
+    [process] = given["processes"]
 
-    assert (told["version"], told["references"], told["device_id"]) == (version, 2, 3)
+    assert (given["version"], given["references"], given["device_id"]) == (version, 2, 3)
     assert (process["pid"], process["name"], process["dram"], process["cb"]) == (2**22 + 5, "gone", 7, 9)
     assert process["last_update_ns"] == NOON_NS
-    assert told["state"] == ("ready" if version == 4 else None)
-    assert ("0.81.1" in told["layout"]) == (version == 3)
+    assert given["state"] == ("ready" if version == 4 else None)
+    assert ("0.81.1" in given["layout"]) == (version == 3)
 
 
-def test_a_checkpoint_is_told_whoever_lives(tmp_path: Path) -> None:
+def test_a_checkpoint_is_shown_whichever_processes_live(tmp_path: Path) -> None:
     path = tmp_path / "daemon.checkpoint"
     with an_engine() as engine, engine.line() as line:
         line.say(alloc(0x1000, 4096, device=2), cb_alloc(0x2000, 512, device=3))
         line.counters()
         path.write_bytes(engine.ledger.checkpoint() or b"")
-    told = inspected(str(path), most=1)
-    [process] = told["processes"]
+    given = inspected(str(path), most=1)
+    [process] = given["processes"]
 
-    assert (told["kind"], told["version"]) == ("checkpoint", 2)
-    assert described("A checkpoint") == set(told) - {"path", "kind", "bytes"}
+    assert (given["kind"], given["version"]) == ("checkpoint", 2)
+    assert described("A checkpoint") == set(given) - {"path", "kind", "bytes"}
     assert (process["pid"], process["live_count"], len(process["live"])) == (os.getpid(), 2, 1)
     assert {2, 3} <= set(process["chips"])
     assert process["live"][0]["reserved_bytes"] in (4096, 512)
@@ -72,7 +72,7 @@ def test_a_damaged_checkpoint_is_refused_with_the_reason(tmp_path: Path) -> None
     ("data", "found"),
     [(b"", "found 0 bytes and nothing in them"), (b"hello, you", "found 10 bytes that begin with 68 65 6c 6c 6f")],
 )
-def test_a_file_of_somebody_else_is_refused_with_all_one_needs(tmp_path: Path, data: bytes, found: str) -> None:
+def test_a_file_of_another_user_is_refused_with_all_one_needs(tmp_path: Path, data: bytes, found: str) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
 
@@ -107,7 +107,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     body=st.binary(max_size=200),
     size_bytes=st.sampled_from([0, 100, 8536, 8576, 9000]),
 )
-def test_any_bytes_are_told_or_refused(tmp_path: Path, head: bytes, body: bytes, size_bytes: int) -> None:
+def test_any_bytes_are_shown_or_refused(tmp_path: Path, head: bytes, body: bytes, size_bytes: int) -> None:
     path = tmp_path / "file"
     path.write_bytes((head + body).ljust(size_bytes, b"\0"))
     try:

@@ -52,8 +52,8 @@ def test_incidents_are_listed_with_what_was_said(document: dict[str, Any]) -> No
     [incident] = document["incidents"]
 
     assert (document["incident_count"], document["incident_counts"]) == (1, {"out_of_memory": {"dram": 1}})
-    told = {name: incident[name] for name in ("number", "kind", "pool", "target", "phase", "text", "flags", "banks")}
-    assert told == {
+    given = {name: incident[name] for name in ("number", "kind", "pool", "target", "phase", "text", "flags", "banks")}
+    assert given == {
         "number": 1,
         "kind": "out_of_memory",
         "pool": "dram",
@@ -80,12 +80,12 @@ def test_targets_are_described_with_their_counters(journal: Path, document: dict
         "kernel": 4000,
     }
     assert chip["kinds"]["kernel_application"] == {"used": 4000, "count": 1}
-    told = {
+    given = {
         (target["target"], pool): figures["used"]
         for target in document["targets"]
         for pool, figures in target["pools"].items()
     }
-    assert told == {
+    assert given == {
         (target, Pool.numbered(pool).word): held.used_bytes for (target, pool), held in counters(journal).items()
     }
 
@@ -133,11 +133,11 @@ def test_a_buffer_by_core_is_shown_by_its_parts_and_counts_once(tmp_path: Path) 
         (b"reader\x00" + b",".join([b"1"] * 17), []),
     ],
 )
-def test_sizes_behind_a_name_are_told_if_they_are_sizes(text: bytes, sizes: list[int]) -> None:
+def test_sizes_behind_a_name_are_shown_if_they_are_sizes(text: bytes, sizes: list[int]) -> None:
     assert sizes_of(text) == sizes
 
 
-def test_phases_findings_and_the_newest_events_are_told(document: dict[str, Any]) -> None:
+def test_phases_findings_and_the_newest_events_are_shown(document: dict[str, Any]) -> None:
     [phase] = document["phases"]
     events = [one["event"] for one in document["recent"]]
 
@@ -172,7 +172,7 @@ def test_a_journal_that_was_cut_is_refused_with_the_reason(journal: Path, tmp_pa
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_a_journal_with_any_bytes_changed_is_told_or_refused(
+def test_a_journal_with_any_bytes_changed_is_shown_or_refused(
     journal: Path, document: dict[str, Any], data: st.DataObject
 ) -> None:
     """Where something is: the head, targets, live entries, records, phases, names."""
@@ -185,12 +185,12 @@ def test_a_journal_with_any_bytes_changed_is_told_or_refused(
         try:
             for at, value in changes.items():
                 os.pwrite(file.fileno(), bytes([value]), at)
-            told = _told(journal)
+            given = _told(journal)
         finally:
             for at, byte in before.items():
                 os.pwrite(file.fileno(), byte, at)
 
-    assert told == "journal" or told.startswith(f"{journal}: ")
+    assert given == "journal" or given.startswith(f"{journal}: ")
 
 
 def _told(path: Path) -> str:
@@ -201,10 +201,10 @@ def _told(path: Path) -> str:
         return str(refused)
 
 
-def test_a_journal_that_is_still_written_is_told_as_it_stands(tmp_path: Path) -> None:
+def test_a_journal_that_is_still_written_is_shown_as_it_stands(tmp_path: Path) -> None:
     with a_program(tmp_path, "chip = ttmem.open_device(5)", "meet()", "ttmem.disable()", "meet()") as program:
         program.arrive()
         [path] = tmp_path.glob("*.journal")
-        told = inspected(str(path), most=MOST)
+        given = inspected(str(path), most=MOST)
 
-    assert (told["identity"]["pid"], told["live"]) == (program.pid, [])
+    assert (given["identity"]["pid"], given["live"]) == (program.pid, [])

@@ -97,7 +97,7 @@ def test_a_zombie_is_gone(region: Path) -> None:
         assert LivingOwners(has_mappings=False).owner_of(key_of(region), os.geteuid(), slot_of(pid)) is None
 
 
-def test_a_living_process_without_the_region_is_somebody_else(region: Path) -> None:
+def test_a_living_process_without_the_region_is_another_one(region: Path) -> None:
     assert LivingOwners().owner_of(key_of(region), os.geteuid(), slot_of(os.getpid())) is None
 
 
@@ -108,7 +108,7 @@ def test_of_a_copied_region_pid_and_start_decide(region: Path) -> None:
     assert owners.owner_of(key_of(region), os.geteuid(), slot_of(os.getpid(), 1)) is None, "the pid was given out again"
 
 
-def test_a_process_of_a_user_who_may_not_open_the_region_is_somebody_else(region: Path) -> None:
+def test_a_process_of_a_user_who_may_not_open_the_region_is_another_one(region: Path) -> None:
     owners = LivingOwners(has_mappings=False)
     is_root = os.geteuid() == 0
 
@@ -119,7 +119,7 @@ def test_a_thread_of_the_kernel_uses_no_device(region: Path) -> None:
     assert LivingOwners(has_mappings=False).owner_of(key_of(region), 0, slot_of(2)) is None
 
 
-def test_everybody_who_has_the_region_mapped_is_found_without_a_slot(region: Path) -> None:
+def test_every_process_that_has_the_region_mapped_is_found_without_a_slot(region: Path) -> None:
     owners = LivingOwners()
     with an_attached_process(region) as process, open(region, "r+b") as file, mmap.mmap(file.fileno(), 0):
         pid = inner_pid(process)

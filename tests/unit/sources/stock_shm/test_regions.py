@@ -61,7 +61,7 @@ def test_a_total_below_its_slots_is_raised_to_them(tmp_path: Path) -> None:
     assert chip.used[Pool.DRAM] == 10
 
 
-def test_a_process_that_is_attached_and_has_no_slot_is_told(tmp_path: Path) -> None:
+def test_a_process_that_is_attached_and_has_no_slot_is_shown(tmp_path: Path) -> None:
     put(tmp_path, 5, a_region(Slot(7, (10, 0, 0, 0, 0)), references=2))
     [chip] = read(tmp_path, alive=(7, 9)).chips
 
@@ -93,7 +93,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
-def test_a_pipe_or_a_directory_of_that_name_holds_nobody_up(tmp_path: Path, make: "object") -> None:
+def test_a_pipe_or_a_directory_of_that_name_delays_no_reader(tmp_path: Path, make: "object") -> None:
     path = tmp_path / "tt_device_5_memory"
     assert callable(make)
     make(path)
@@ -188,7 +188,7 @@ def test_what_may_not_be_read_is_listed_as_foreign() -> None:
     assert (readings.chips, readings.findings) == ((), ())
 
 
-def test_of_more_files_than_any_machine_has_chips_so_many_of_a_user_are_read(
+def test_of_more_files_than_any_machine_has_chips_a_limited_number_of_a_user_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(1000):

@@ -102,7 +102,7 @@ def test_a_special_sample_reads_as_recorded(path: Path) -> None:
     assert as_recorded(decode_region(path.read_bytes())) == recorded
 
 
-def test_what_a_killed_process_left_behind_is_nobodys(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_behind_belongs_to_no_process(tmp_path: Path) -> None:
     chip = read(tmp_path, special("stale-after-kill9"))
 
     assert set(chip.used.values()) == {0}

@@ -2,7 +2,7 @@
 
 The kernel ring of every core type is one lane; launch messages are handed out by the same rules, counted in slots
 instead of bytes. A launch goes behind the last one, or back to the base where the end is too near. A finished launch
-leaves the table only when somebody needs its place; its bytes stay intact until they are written over.
+leaves the table only when its place is needed; its bytes stay intact until they are written over.
 
       base              oldest live            last live          end
        |  retired, intact  |  live   |  live   |  live  |   free    |
@@ -57,7 +57,7 @@ class Lane:
         self.entries: deque[LaneEntry] = deque()
         self.live_size = 0
         self.retired_size = 0
-        self._intact: list[tuple[int, int]] = []  # address and end of finished launches nobody wrote over, in order
+        self._intact: list[tuple[int, int]] = []  # address and end of finished launches not written over, in order
 
     @property
     def size(self) -> int:
@@ -97,7 +97,7 @@ class Lane:
         return LanePlace(address, size, oldest.sync_count, Stall.FULL if oldest.is_whole_lane else Stall.SPACE)
 
     def place_at_base(self, size: int) -> LanePlace:
-        """The rule of active ethernet cores: always the base, after whoever was there before."""
+        """The rule of active ethernet cores: always the base, after the launch that was there before."""
         if not self.entries:
             return LanePlace(self.base, size)
         oldest = self.entries[0]

@@ -13,7 +13,7 @@ from ttmem.metal.chips.architecture import data
 
 # SimpleTraceAllocator::RegionAllocator::allocate_region
 WRITE_AHEAD = data("runtime")["launch_slot_count"]  # how many programs the host wants to be ahead of the cores
-STALE_AFTER = WRITE_AHEAD + 1  # whoever is older has been waited for already: one launch message is always kept back
+STALE_AFTER = WRITE_AHEAD + 1  # what is older has been waited for already: one launch message is always held back
 STALL_PRICE = 1e8
 OWN_BINARY_PRICE = 1e9
 _SINGLE = struct.Struct("f")
@@ -120,8 +120,8 @@ class Shelf:
         return (region for region in self.regions if region.end > address and region.address < end)
 
     def _insert(self, new: ShelfRegion) -> None:
-        kept = [region for region in self.regions if region.end <= new.address or region.address >= new.end]
-        self.regions = sorted([*kept, new], key=lambda region: region.address)
+        remaining = [region for region in self.regions if region.end <= new.address or region.address >= new.end]
+        self.regions = sorted([*remaining, new], key=lambda region: region.address)
 
 
 def _eviction_price(region: ShelfRegion, user: int) -> float:

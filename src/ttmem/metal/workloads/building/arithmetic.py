@@ -21,7 +21,7 @@ from ttmem.metal.workloads.building.steps import (
 )
 from ttmem.metal.workloads.building.tables import code_bytes, payload_bytes
 
-__all__ = ["Reckoning", "reserved_bytes", "tile_bytes"]
+__all__ = ["ExpectedUse", "reserved_bytes", "tile_bytes"]
 
 TILE_SIDE = 32
 FACE_ROW = 16  # elements of a block format that share one exponent byte
@@ -65,7 +65,7 @@ def _pages(tensor: Tensor, shard: tuple[int, int] | None) -> tuple[int, int]:
 
 
 @dataclass
-class Reckoning:
+class ExpectedUse:
     """The sums of the steps so far, per pool of one chip, and the highest each of them ever was.
 
     Circular buffers of all programs share their addresses: of those it is what any program takes of each core.
@@ -92,7 +92,7 @@ class Reckoning:
                 self._programs.add(operation)
                 self._load(operation)
 
-    def add_all(self, steps: Iterable[Step]) -> "Reckoning":
+    def add_all(self, steps: Iterable[Step]) -> "ExpectedUse":
         """Many steps have been done."""
         for step in steps:
             self.add(step)

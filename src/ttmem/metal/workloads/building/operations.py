@@ -30,13 +30,13 @@ __all__ = [
 ]
 
 BLOCK_TILES_MAX = 8
-PREFILL_ROWS = 1024  # longer prompts are folded into batches of so many rows
+PREFILL_ROWS = 1024  # longer prompts are folded into batches of this many rows
 ATTENTION_CHUNK_TILES = 8
 BINARY_KERNELS = ("reader_interleaved_no_bcast", "writer_interleaved_no_bcast", "eltwise_binary_no_bcast")
 
 
 def tiles(count: int) -> int:
-    """How many tiles so many rows or columns need."""
+    """How many tiles a number of rows or columns needs."""
     return ceil(count / TILE_SIDE)
 
 
@@ -131,7 +131,7 @@ def add_sharded(name: str, width: int, *, core_count: int) -> Operation:
 
 
 def move(name: str, kernels: tuple[str, ...], tile_count: int, *, dtype: str, core_count: int) -> Operation:
-    """An operation that brings tiles from one place to another; so many of them are under way at once on a core."""
+    """An operation that brings tiles from one place to another; a number of them is under way at once on a core."""
     return Operation(name, kernels, core_count, buffers((dtype, tile_count), (dtype, tile_count)))
 
 

@@ -152,7 +152,7 @@ class PhaseStep(NamedTuple):
 
 
 class Beat(NamedTuple):
-    """A moment to look: a watchable run waits so long here. A round is what a workload does again and again."""
+    """A moment to look: a watchable run waits so long here. A round is what a workload does repeatedly."""
 
     seconds: float
     is_round: bool = False
@@ -178,7 +178,7 @@ class Replay(NamedTuple):
 
 
 class Kill(NamedTuple):
-    """Here whoever plays the workload is to be killed; who cannot be, stops."""
+    """Here the process that plays the workload is to be killed; one that cannot be, stops."""
 
 
 Step = Make | Free | Run | PhaseStep | Beat | BeginTrace | EndTrace | Replay | Kill

@@ -23,7 +23,7 @@ class Code(NamedTuple):
 
 @cache  # a file of the package, read once
 def code_of(kernel: str) -> Code:
-    """A kernel by its name; kernels.json has likely sizes for those that nobody measured."""
+    """A kernel by its name; kernels.json has likely sizes for those that were not measured."""
     known = measured()["kernels"].get(kernel) or _table("kernels")[kernel]
     return Code(Processor[known["processor"]], tuple(known["binaries"]), known["path"])
 

@@ -47,7 +47,7 @@ class Prefill:
         return apply(last_rows, taken, frees=("x", "last_rows"))
 
     def _heads(self) -> Piece:
-        """Queries, keys and values of every head, turned, and kept in the cache."""
+        """Queries, keys and values of every head, turned, and stored in the cache."""
         llama, row = self.llama, self.llama.head_width
         cut = self._move("create_heads_prefill", "heads_reader", "heads_writer")
         narrow = self._move("typecast", "reader_unary", "writer_unary", "tilize")

@@ -23,7 +23,7 @@ LAYER_SECONDS, TOKEN_SECONDS = 0.02, 0.1
 
 @dataclass(frozen=True)
 class Transformer:
-    """The steps of a Llama model on chips with so many columns and rows of cores."""
+    """The steps of a Llama model on chips with these columns and rows of cores."""
 
     llama: Llama
     grid: tuple[int, int]

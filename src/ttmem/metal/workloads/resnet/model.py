@@ -20,13 +20,13 @@ __all__ = ["F8", "F16", "Activations", "Layer", "ResNet"]
 
 F16, F8 = "bfloat16", "bfloat8_b"
 STEM_SIDE, STEM_CHANNELS, STEM_KERNEL = 115, 16, 4  # 7x7 stride 2 on 3 channels, folded into 4x4 stride 1 on 12
-BLOCK_STAGES = 2  # so many stages from the end are block sharded
+BLOCK_STAGES = 2  # stages from the end that are block sharded
 BLOCK_COLUMNS = 8
 
 
 @dataclass(frozen=True)
 class Activations:
-    """What lies between two layers: a picture of so many channels for every image of the batch."""
+    """What lies between two layers: a picture of some channels for every image of the batch."""
 
     name: str
     side: int
@@ -36,7 +36,7 @@ class Activations:
 
 @dataclass(frozen=True)
 class Layer:
-    """A convolution of so many pixels in both directions; of 0 pixels: `made` is added to `taken`, in place."""
+    """A convolution of a number of pixels in both directions; of 0 pixels: `made` is added to `taken`, in place."""
 
     taken: Activations
     made: Activations
@@ -55,7 +55,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class ResNet:
-    """The network for a batch on a chip with so many columns and rows of cores."""
+    """The network for a batch on a chip with these columns and rows of cores."""
 
     grid: tuple[int, int]
     batch: int = 16
