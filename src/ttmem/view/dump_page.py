@@ -82,7 +82,8 @@ def _totals(groups: Sequence[Group], width: int | None) -> list[Line]:
         for group in devices[0].groups:
             is_first = group is devices[0].groups[0]
             title = device_title([found.device for found in devices]) if is_first else ()
-            mark = cell("planned", Role.DIM) if group.is_planned else ()
+            resident = "" if group.resident_bytes is None else f", {size_text(group.resident_bytes)} resident"
+            mark = cell(f"planned{resident}", Role.DIM) if group.is_planned else ()
             figures = (
                 cell(count_text(group.count)),
                 cell(("~" if group.is_estimated else "") + size_text(group.used_bytes)),
@@ -117,7 +118,8 @@ def _list(devices: Group, group: DumpGroup, dump: Dump, options: PageOptions) ->
     if group.allocations:
         lines += _allocation_table(group, dump.time_ns, options)
     if group.more_count:
-        more = f"{count_text(group.more_count)} more, {size_text(group.more_bytes)}"
+        size = "" if group.more_bytes is None else f", {size_text(group.more_bytes)}"
+        more = f"{count_text(group.more_count)} more{size}"
         others = f", of {plural(group.more_sum_count, _SUMMED[dump.by], 's')}" if group.more_sum_count else ""
         lines.append((Span(" " * 3), Span(f"... {more}{others} (--all)", Role.DIM)))
     return lines
@@ -312,7 +314,7 @@ def _notes(dump: Dump, groups: Sequence[Group]) -> Iterator[str]:
     if any(len(devices) > 1 for devices in groups):
         yield "What stands under several devices is alive on each of them."
     if any(group.is_planned for group in found):
-        yield "planned: what all loaded programs would take together; they share that memory."
+        yield "planned: of all loaded programs, which share that memory; resident: of those that ran last."
     if any(one.is_view for one in listed):
         yield "view: memory of another allocation, charged there."
     if any(group.is_estimated for group in found) or any(one.is_estimated for one in listed):

@@ -180,7 +180,7 @@ def _doubts(snapshot: Snapshot, processes: Sequence[ProcessUsage]) -> list[str]:
 def _notes(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: PageOptions) -> Iterator[str]:
     pools = () if options.is_kernels else [usage for device in snapshot.devices for usage in device.pools]
     if any(usage.is_planned for usage in pools):
-        yield "* planned: what all loaded programs would take together; they share that memory."
+        yield "* planned: of all loaded programs, which share that memory."
     if len(snapshot.devices) > 1:
         yield "A row for several devices shows what each of them holds."
     if any(kernel.is_estimated for device in snapshot.devices for kernel in device.kernels):

@@ -48,7 +48,7 @@ def _block(usage: DeviceUsage) -> Iterator[str]:
     arch = clean(device.arch or device.board).partition("_")[0].capitalize() or "unknown"
     buffers, circular_buffers, kernels = usage.used_bytes(Pool.L1), _circular_buffers(usage), _kernels(usage)
     known = [size for size in (buffers, circular_buffers, kernels) if size is not None]
-    capacity = usage.l1_total_bytes or device.capacity(Pool.L1)
+    capacity = device.capacity(Pool.L1)
     yield f"Device {name} ({arch}):"
     yield "  L1 Memory:"
     yield f"{'    Buffers:':{_VALUE_AT}}{_tight(buffers)}"
@@ -77,7 +77,7 @@ def _circular_buffers(usage: DeviceUsage) -> int | None:
 
 
 def _kernels(usage: DeviceUsage) -> int | None:
-    return None if usage.launch_count is None else sum(kernel.used_bytes for kernel in usage.kernels)
+    return None if usage.launch_count is None else sum(kernel.used_bytes or 0 for kernel in usage.kernels)
 
 
 def _tight(size_bytes: int | None) -> str:

@@ -13,9 +13,10 @@ __all__ = ["room_table"]
 
 
 def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Line]:
-    """By chip: headroom of L1, largest blocks, the fullest core."""
+    """By chip: the fullest core now and planned, headroom of L1, largest blocks."""
     columns = [
         Column("CHIP", least=8),
+        Column("PLANNED", is_right=True),
         Column("HEADROOM", is_right=True),
         Column("L1 BLOCK", is_right=True),
         Column("DRAM BLOCK", is_right=True),
@@ -26,6 +27,7 @@ def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Lin
         rows.append(
             [
                 device_title([usage.device]),
+                cell(size_text(usage.worst_core_bytes)),
                 cell(signed_text(usage.headroom_bytes)),
                 cell(size_text(_block(usage, Pool.L1, is_of_bank=True))),
                 cell(size_text(_block(usage, Pool.DRAM))),
@@ -43,8 +45,8 @@ def _block(usage: DeviceUsage, pool: Pool, *, is_of_bank: bool = False) -> int |
 
 
 def _fullest(usage: DeviceUsage) -> str:
-    if usage.worst_core_bytes is None:
+    if usage.fullest_core_bytes is None:
         return UNKNOWN
     of = "" if usage.core_bytes is None else f" of {size_text(usage.core_bytes)}"
-    where = "every core" if usage.worst_core is None else "core {},{}".format(*usage.worst_core)
-    return f"{where}: {size_text(usage.worst_core_bytes)}{of}"
+    where = "every core" if usage.fullest_core is None else "core {},{}".format(*usage.fullest_core)
+    return f"{where}: {size_text(usage.fullest_core_bytes)}{of}"
