@@ -99,7 +99,7 @@ def _usage_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
 
 def _core_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
     """How full L1 is: the fullest core now; below it the same with all loaded programs, and what is left for others."""
-    if usage.fullest_core_bytes is None and usage.worst_core_bytes is None:
+    if usage.fullest_core_bytes is None and usage.activity.footprint is None:
         return []
     share = usage.fullest_core_share
     bars = () if share is None else partial(_bar, share, share, is_ascii=is_ascii)

@@ -75,20 +75,21 @@ def _totals(groups: Sequence[Group], width: int | None) -> list[Line]:
         Column("TYPE", least=18),
         Column("ALIVE", is_right=True, least=9),
         Column("BYTES", is_right=True, least=9),
-        Column(""),
     ]
+    has_resident = any(group.resident_bytes is not None for devices in groups for group in devices[0].groups)
+    columns += [*([Column("RESIDENT", is_right=True)] if has_resident else []), Column("")]
     rows: list[list[Cell]] = []
     for devices in groups:
         for group in devices[0].groups:
             is_first = group is devices[0].groups[0]
             title = device_title([found.device for found in devices]) if is_first else ()
-            resident = "" if group.resident_bytes is None else f", {size_text(group.resident_bytes)} resident"
-            mark = cell(f"planned{resident}", Role.DIM) if group.is_planned else ()
+            resident = () if group.resident_bytes is None else cell(size_text(group.resident_bytes))
+            mark = cell("planned", Role.DIM) if group.is_planned else ()
             figures = (
                 cell(count_text(group.count)),
                 cell(("~" if group.is_estimated else "") + size_text(group.used_bytes)),
             )
-            rows.append([title, cell(_type_word(group)), *figures, mark])
+            rows.append([title, cell(_type_word(group)), *figures, *([resident] if has_resident else []), mark])
     return grid(columns, rows, width=width)
 
 

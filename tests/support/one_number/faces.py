@@ -214,14 +214,14 @@ def _of_dump(document: dict[str, Any]) -> Iterator[Saying]:
 
 
 def _of_dump_text(text: str, chips: list[int]) -> Iterator[Saying]:
-    """The table of totals: DEVICE, TYPE, ALIVE, BYTES."""
+    """The table of totals: DEVICE, TYPE, ALIVE, BYTES, RESIDENT."""
     totals = text.partition("DEVICE ")[2].partition("\n\n")[0]
     index = -1
     for row in totals.splitlines():
         head = re.match(r" (\d+) \S", row)
         if head and int(head[1]) in chips:
             index = int(head[1])
-        found = re.search(rf" ({'|'.join(_POOLS)}) +[\d,]+ +~?({_SIZE})(?: +planned, ({_SIZE}) resident)?", row)
+        found = re.search(rf" ({'|'.join(_POOLS)}) +[\d,]+ +~?({_SIZE})(?: +({_SIZE}))?", row)
         if index < 0 or found is None:
             continue
         yield Saying("dump text", index, "cb.planned" if found[1] == "cb" else f"{found[1]}.used", found[2])

@@ -49,7 +49,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_totals_come_first_by_device_and_type() -> None:
     text = text_of(a_dump())
 
-    assert re.search(r"\n 0 n300 +dram +40 +9\.00 GiB\n +l1 +12 +81\.0 MiB\n +cb +6 +20\.0 MiB +planned\n", text)
+    assert re.search(r"\n 0 n300 +dram +40 +9\.00 GiB\n +l1 +12 +81\.0 MiB\n +cb +6 +6\.00 MiB +2\.00 MiB +planned\n", text)
     assert re.search(r"\n +application kernels +2 +896 KiB +planned\n", text)
 
 
