@@ -41,7 +41,6 @@ LARGE_FOLDERS = {
     "src/ttmem/cli": "one verb, one file; what verbs share is being moved below",
     "src/ttmem/daemon": "becomes a list of routes",
     "src/ttmem/snapshot": "a file per kind of figures",
-    "src/ttmem/view": "becomes one table engine",
     "tests/scenario/daemon": "follows the daemon",
     "tests/scenario/ledger": "follows the ledger",
     "tests/unit/view": "follows the view",
@@ -51,7 +50,6 @@ LATE_IMPORTS = {
     "src/ttmem/collector/": "loads less for a table: goes with the rebuilt collector",
     "src/ttmem/monitor/": "draws a first frame sooner: goes with the rebuilt monitor",
     "src/ttmem/sources/unlisted.py": "the layout of journals, needed for files that no directory lists only",
-    "src/ttmem/view/": "loads less for a table: goes with the rebuilt view",
 }
 
 # Documented, or our own door, in spite of the name.

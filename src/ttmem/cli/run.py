@@ -148,7 +148,7 @@ def _tell(offspring: Offspring, name: str, code: int, *, is_asked: bool, is_plai
             )
             _say(f"ttmem: nothing in `{name}` reported device memory: {cause}")
         return
-    from ttmem.view.summary import summary
+    from ttmem.view.pages.summary import summary
 
     usages = offspring.usages()
     lines = summary(usages)

@@ -12,7 +12,7 @@ from ttmem.cli.ps import answer, ps
 from ttmem.cli.screen import Screen
 from ttmem.cli.tables.looks import Look
 from ttmem.cli.tables.request import Request
-from ttmem.view.seed_blocks import seed_blocks
+from ttmem.view.pages.seed_blocks import seed_blocks
 
 __all__ = ["tt_smi_umd"]
 

@@ -26,9 +26,7 @@ class Part(NamedTuple):
     ascii_mark: str = "#"
 
 
-def bar(
-    fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = False, role: Role | None = None
-) -> Line:
+def bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = False, role: Role | None = None) -> Line:
     """A bar of exactly `width` columns; whatever is used shows, and full shows only when it is. Its colour is how full
     it is, unless it has a role."""
     role = role or level_role(fraction, is_bar=True)

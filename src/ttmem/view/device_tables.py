@@ -14,8 +14,8 @@ from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.values import replace
 from ttmem.view.bars import bar
 from ttmem.view.colours import level_of, level_role
-from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, clipped
+from ttmem.view.table import Cell, Column, cell, table
 from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, signed_text, size_text
 
 _LIST_MOST = 16  # of device numbers, before a list is shortened
@@ -68,16 +68,16 @@ def device_table(
         Column("CAPACITY", is_right=True),
         Column("", least=9),
         Column("PEAK", is_right=True, least=9),
+        Column("REQUESTED", is_right=True, wide_from=_WIDE),
+        Column("LARGEST FREE", is_right=True, wide_from=_WIDE),
     ]
-    if is_wide:
-        columns += [Column("REQUESTED", is_right=True), Column("LARGEST FREE", is_right=True)]
     rows: list[list[Cell]] = []
     for group in groups:
         lines = _usage_lines(group[0], is_ascii)
         names = _device_lines(group, 18 if is_wide else 11, is_ascii, refused)[: max(2, len(lines))]
         for name, cells in zip_longest(names, lines):
-            rows.append([name or (), *(cells or _empty_cells())[: len(columns) - 1]])
-    return grid(columns, rows, width=width)
+            rows.append([name or (), *(cells or _empty_cells())])
+    return table(columns, rows, width=width)
 
 
 def _usage_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
@@ -128,18 +128,17 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
         Column("KERNELS", least=9 if is_tight else 13),
         *(Column(title, is_right=True, least=12 if is_tight else 13) for title in titles),
         Column("LAUNCHES", is_right=True, least=8 if is_tight else 9),
+        Column("RING", is_right=True, least=9, wide_from=_WIDE),
     ]
-    if is_wide:
-        columns += [Column("RING", is_right=True, least=9)]
     rows = []
     for group in groups:
         usage = group[0]
         found = {kernel.kind: kernel for kernel in usage.kernels}
         is_told = usage.launch_count is not None
         cells = [_kernel_cell(found.get(kind), has_counts=has_counts, is_told=is_told) for kind in kinds]
-        ring = [_maybe(size_text(usage.kernel_ring_bytes))] if is_wide else []
-        rows.append([_title(group), *cells, _maybe(count_text(usage.launch_count)), *ring])
-    return grid(columns, rows, width=width, gap=1 if is_tight else 2)
+        launches, ring = count_text(usage.launch_count), size_text(usage.kernel_ring_bytes)
+        rows.append([_title(group), *cells, _maybe(launches), _maybe(ring)])
+    return table(columns, rows, width=width, gap=1 if is_tight else 2)
 
 
 def device_word(device: ChipName) -> str:

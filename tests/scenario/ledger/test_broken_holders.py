@@ -14,7 +14,8 @@ from ttmem.devices import Pool
 from ttmem.monitor.screens.chips.cards import chip_of
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import decoded, encoded
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 from ttmem.view.queries.memory import memory_rows
 
 CHIP = 0x1A2B

@@ -20,8 +20,9 @@ from ttmem.snapshot import DeviceUsage, Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.sources import Places
 from ttmem.tracking import Cache, CacheOutcome, KernelType
-from ttmem.view.page import PageOptions, page
-from ttmem.view.smi import SmiDocument, smi_document
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
+from ttmem.view.pages.smi import SmiDocument, smi_document
 from ttmem.view.units import size_text
 
 POOLS = {pool.word: pool for pool in Pool}

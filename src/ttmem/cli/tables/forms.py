@@ -90,7 +90,7 @@ class Json:
 
     def write(self, look: Look, *, is_again: bool) -> None:
         from ttmem.snapshot.codec import encoded
-        from ttmem.view.smi import smi_document
+        from ttmem.view.pages.smi import smi_document
 
         is_pretty = self._screen.is_terminal and not is_again
         text = encoded(smi_document(look.chosen, look.telemetry), is_pretty=is_pretty)
@@ -140,7 +140,7 @@ class Report:
 
     def write(self, look: Look, *, is_again: bool) -> None:
         from ttmem.cli.tables.pages import listed_processes
-        from ttmem.view.report import report
+        from ttmem.view.pages.report import report
 
         processes = listed_processes(self._request, look)
         lines = report(look.chosen, processes, look.telemetry, self._sections)
@@ -156,7 +156,7 @@ class List:
         self._screen = screen
 
     def write(self, look: Look, *, is_again: bool) -> None:
-        from ttmem.view.device_list import device_list
+        from ttmem.view.pages.device_list import device_list
 
         lines = device_list(look.chosen, look.telemetry, look.nameless, width=None)
         self._screen.frame(lines) if is_again else self._screen.show(lines)
@@ -172,7 +172,7 @@ class Table:
 
     def write(self, look: Look, *, is_again: bool) -> None:
         from ttmem.cli.tables.pages import page_options, table_lines
-        from ttmem.view.page import nothing_to_show
+        from ttmem.view.pages.ps import nothing_to_show
 
         options = page_options(self._request, self._screen, look)
         if is_again:

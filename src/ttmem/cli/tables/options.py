@@ -9,7 +9,7 @@ import ttmem
 from ttmem.cli.tables.arguments import FileName, ManyValues
 from ttmem.cli.tables.common_options import LOOKS, MADE_UP, NO_DAEMON, with_options
 from ttmem.cli.tables.request import STANDARD_NAME, Request
-from ttmem.view.process_order import COLUMNS
+from ttmem.view.process_table import COLUMNS
 
 __all__ = ["table_command"]
 
@@ -42,7 +42,7 @@ def _app_names() -> list[str]:
 
 
 def _sections() -> tuple[str, ...]:
-    from ttmem.view.report import SECTIONS
+    from ttmem.view.pages.report import SECTIONS
 
     return SECTIONS
 

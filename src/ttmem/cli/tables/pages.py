@@ -10,7 +10,8 @@ from ttmem.cli.tables.request import BANNER, Request
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources.procfs import stat_of
 from ttmem.view import Line
-from ttmem.view.page import PageOptions, nothing_to_show, page, shown_processes
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import nothing_to_show, page, shown_processes
 
 __all__ = ["check_picture", "listed_processes", "page_options", "table_lines", "write_picture"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from ttmem.errors import SelectionError
-from ttmem.view.process_order import COLUMNS
+from ttmem.view.process_table import COLUMNS
 
 if TYPE_CHECKING:  # a form is loaded when it is asked for: the table is what most people want
     from ttmem.view.queries import AppRow, CsvForm, MemoryRow, Question
@@ -122,7 +122,7 @@ class Request(NamedTuple):
         """Of the report; empty if none was asked for."""
         if self.sections is None and not self.is_report:
             return ()
-        from ttmem.view.report import SECTIONS
+        from ttmem.view.pages.report import SECTIONS
 
         if self.sections is None:
             return SECTIONS

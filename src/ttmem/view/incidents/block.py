@@ -18,8 +18,7 @@ from ttmem.view.incidents.words import (
 )
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, clean, clipped, width_of
-from ttmem.view.units import count_text, size_text
-from ttmem.view.words import plural
+from ttmem.view.units import count_text, plural, size_text
 
 __all__ = ["floor_text", "freeing_text", "holder_rows", "incident_block", "replay_rows"]
 

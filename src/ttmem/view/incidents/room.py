@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage
 from ttmem.view.device_tables import device_title
-from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role
+from ttmem.view.table import Cell, Column, cell, table
 from ttmem.view.units import UNKNOWN, signed_text, size_text
 
 __all__ = ["room_table"]
@@ -34,7 +34,7 @@ def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Lin
                 cell(_fullest(usage), Role.PLAIN),
             ]
         )
-    return grid(columns, rows, width=width)
+    return table(columns, rows, width=width)
 
 
 def _block(usage: DeviceUsage, pool: Pool, *, is_of_bank: bool = False) -> int | None:

@@ -7,8 +7,7 @@ from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Frame, HeldEntry, Incident, Site
 from ttmem.view.device_tables import devices_word
 from ttmem.view.spans import clean
-from ttmem.view.units import age_text, count_text, size_text
-from ttmem.view.words import plural
+from ttmem.view.units import age_text, count_text, plural, size_text
 
 __all__ = [
     "after_text",

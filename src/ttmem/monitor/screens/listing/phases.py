@@ -14,7 +14,7 @@ from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.programs import OpenPhase, PhasePeak
 from ttmem.snapshot.usage import PoolUsage
 from ttmem.snapshot.values import ChipId, TimeNs, replace
-from ttmem.view.summary import grouped
+from ttmem.view.pages.summary import grouped
 from ttmem.view.units import clock_text
 
 __all__ = ["NOWHERE", "OPEN_RUNS", "phase_groups"]

@@ -12,8 +12,8 @@ from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.usage import kinds_shown
 from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import devices_word
-from ttmem.view.grid import Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, width_of
+from ttmem.view.table import Column, cell, table
 from ttmem.view.units import clock_text, count_text, size_text
 
 _LABEL_MOST = 40  # the heading has the whole command
@@ -49,7 +49,7 @@ def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
             where = _where(phase.device for phase in phases)
             rows.append([_pid(process), in_phase, where, cell(phase.pool.word), *figures, runs])
     columns = [*_WHO, Column("POOL"), Column("PEAK", is_right=True), Column("AT"), Column("")]
-    return grid(columns, rows, width=None) if rows else []
+    return table(columns, rows, width=None) if rows else []
 
 
 def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
@@ -68,7 +68,7 @@ def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
     if not rows:
         return []
     columns = [*_WHO, Column("STILL ALIVE"), Column("COUNT", is_right=True), Column("SIZE", is_right=True)]
-    return [(), *grid(columns, rows, width=None)]
+    return [(), *table(columns, rows, width=None)]
 
 
 def _living(processes: Sequence[ProcessUsage]) -> list[Line]:

@@ -11,11 +11,13 @@ from ttmem.devices import BufferLayout, CoreType, Kind
 from ttmem.snapshot.dump import Allocation, Dump, DumpDevice, DumpGroup
 from ttmem.tracking import FoundBy
 from ttmem.view.device_tables import device_title
-from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.page import PageOptions, source_line, wrapped
-from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import age_text, clock_text, count_text, packed_text, size_text
-from ttmem.view.words import no_lines_text, pid_text, plural, process_text, reason_text, stack_text, what_text
+from ttmem.view.incidents.lines import incident_list
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import source_line
+from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of, wrapped
+from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.units import age_text, clock_text, count_text, packed_text, pid_text, plural, size_text
+from ttmem.view.words import no_lines_text, process_text, reason_text, stack_text, what_text
 
 __all__ = ["dump_page"]
 
@@ -40,8 +42,8 @@ def dump_page(dump: Dump, options: PageOptions) -> list[Line]:
     for devices in groups:
         for group in devices[0].groups:
             blocks.append(_list(devices, group, dump, options))
-    blocks.append(wrapped(_doubts(dump), Role.HIGH, "! ", options))
-    blocks.append(wrapped([*_no_lines(dump), *_notes(dump, groups)], Role.DIM, "", options))
+    blocks.append(wrapped(_doubts(dump), Role.HIGH, "! ", options.width))
+    blocks.append(wrapped([*_no_lines(dump), *_notes(dump, groups)], Role.DIM, "", options.width))
     lines: list[Line] = []
     for block in filter(None, blocks):
         lines += [(), *block] if lines else block
@@ -90,7 +92,7 @@ def _totals(groups: Sequence[Group], width: int | None) -> list[Line]:
                 cell(("~" if group.is_estimated else "") + size_text(group.used_bytes)),
             )
             rows.append([title, cell(_type_word(group)), *figures, *([resident] if has_resident else []), mark])
-    return grid(columns, rows, width=width)
+    return table(columns, rows, width=width)
 
 
 def _type_word(group: DumpGroup) -> str:
@@ -102,12 +104,10 @@ def _incidents(dump: Dump, options: PageOptions) -> list[Line]:
     refused = [note for note in dump.process_notes if note.was_refused]
     if not refused:
         return []
-    from ttmem.view.incidents.lines import incident_list  # here: most dumps have none
-
     devices = [found.device for found in dump.devices]
     told = [(note, note.is_ended) for note in refused]
     lines, notes = incident_list(told, devices, dump.time_ns, options.width, is_ascii=options.is_ascii)
-    return lines + wrapped(notes, Role.DIM, "", options)
+    return lines + wrapped(notes, Role.DIM, "", options.width)
 
 
 def _list(devices: Group, group: DumpGroup, dump: Dump, options: PageOptions) -> list[Line]:
@@ -143,7 +143,7 @@ def _sum_table(group: DumpGroup, by: str, options: PageOptions) -> list[Line]:
                 partial(_name, text, Role.PLAIN if is_known else Role.DIM, options.is_ascii),
             ]
         )
-    return grid(columns, rows, width=options.width)
+    return table(columns, rows, width=options.width)
 
 
 def _name(text: str, role: Role, is_ascii: bool, width: int) -> Line:
@@ -168,7 +168,7 @@ def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> l
     ]
     shown = [part for part in parts if part.is_there]
     rows = [[part.cell_of(one) for part in shown] for one in group.allocations]
-    return grid([part.column for part in shown], rows, width=options.width)
+    return table([part.column for part in shown], rows, width=options.width)
 
 
 def _has_room(options: PageOptions) -> bool:
