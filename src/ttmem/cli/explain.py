@@ -199,5 +199,5 @@ def _room(usage: DeviceUsage) -> dict[str, Any]:
         "headroom": usage.headroom_bytes,
         "blocks": blocks,
         "fullest_core": {"core": usage.fullest_core, "used": usage.fullest_core_bytes, "total": usage.core_bytes},
-        "planned": usage.worst_core_bytes,
+        "planned": usage.planned_core_bytes,
     }

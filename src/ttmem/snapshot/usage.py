@@ -183,8 +183,8 @@ class DeviceUsage(Struct, frozen=True):
     launch_count: Count | None  # None: known by the runtime's counters alone, which tell nothing but sums
     activity: Activity = NO_ACTIVITY  # what programs do there
     doubt: str = ""  # why its figures are not complete, where no pool says it
-    worst_core_bytes: Count | None = None  # planned: of the core that is fullest with those of all loaded programs
-    worst_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers
+    planned_core_bytes: Count | None = None  # planned: the fullest core with circular buffers of all loaded programs
+    planned_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers
     core_bytes: Count | None = None  # what a core has: kernel ring and L1 bank as opened
     headroom_bytes: Number | None = None  # lowest L1 buffer less end of circular buffers, of the core with least
     headroom_programs: tuple[tuple[Count, Count | None], ...] = ()  # pid and program of those that reach into a buffer
@@ -214,6 +214,16 @@ class DeviceUsage(Struct, frozen=True):
     def _kernel_ring_bytes(self) -> int | None:
         ring, grid = self.device.kernel_ring_bytes, self.device.grid
         return ring * grid[0] * grid[1] if ring and grid else None
+
+    @property
+    def worst_core_bytes(self) -> int | None:
+        """Older name of `planned_core_bytes`."""
+        return self.planned_core_bytes
+
+    @property
+    def worst_core(self) -> tuple[int, int] | None:
+        """Older name of `planned_core`."""
+        return self.planned_core
 
     @property
     def shown_pools(self) -> tuple[PoolUsage, ...]:

@@ -44,7 +44,7 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
             continue
         pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in _listed(usage))
         chip = (device.is_seed, device.board, device.arch, device.grid)
-        core = (usage.fullest_core_bytes, usage.worst_core_bytes, usage.headroom_bytes, usage.core_bytes)
+        core = (usage.fullest_core_bytes, usage.planned_core_bytes, usage.headroom_bytes, usage.core_bytes)
         what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes, core)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
@@ -108,7 +108,7 @@ def _core_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
     lines: list[list[Cell]] = [[cell("fullest core"), bars, *now, shares, (), (), ()]]
     if usage.activity.footprint is not None:
         for word, text in (
-            ("planned", size_text(usage.worst_core_bytes)),
+            ("planned", size_text(usage.planned_core_bytes)),
             ("headroom", signed_text(usage.headroom_bytes)),
         ):
             lines.append([cell(f"  {word}", Role.DIM), (), _maybe(text), (), (), (), (), ()])

@@ -46,7 +46,7 @@ def test_what_is_held_there_is_unknown(watch: Watch, actor: Actor) -> None:
     [usage] = broken(watch, actor).devices
     found = {pool.pool: pool for pool in usage.pools}
 
-    assert (usage.reason, usage.l1_used_bytes, usage.worst_core_bytes, usage.age_ms) == ("damaged", None, None, None)
+    assert (usage.reason, usage.l1_used_bytes, usage.planned_core_bytes, usage.age_ms) == ("damaged", None, None, None)
     assert [usage.used_bytes(pool) for pool in (Pool.DRAM, Pool.L1, Pool.TRACE)] == [None, None, None]
     assert (found[Pool.DRAM].free_bytes, found[Pool.DRAM].largest_free_bytes) == (None, None)
 

@@ -174,8 +174,8 @@ def _usage(
         sum([holder.launch_count for holder in held]),
         activity,
         doubt,
-        worst_core_bytes=None if doubt else worst_bytes,
-        worst_core=None if doubt else worst,
+        planned_core_bytes=None if doubt else worst_bytes,
+        planned_core=None if doubt else worst,
         core_bytes=core_bytes,
     )
 

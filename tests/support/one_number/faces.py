@@ -134,7 +134,7 @@ def _of_document(document: dict[str, Any]) -> Iterator[Saying]:
         yield Saying("json", index, "l1.used", chip["l1_used_bytes"])
         yield Saying("json", index, "l1.total", chip["l1_total_bytes"])
         yield Saying("json", index, "core.used", chip["fullest_core_bytes"])
-        yield Saying("json", index, "core.planned", chip["worst_core_bytes"])
+        yield Saying("json", index, "core.planned", chip["planned_core_bytes"])
         yield Saying("json", index, "core.total", chip["core_bytes"])
         yield Saying("json", index, "headroom", chip["headroom_bytes"])
         circular = chip["activity"]["footprint"]

@@ -91,7 +91,7 @@ def test_nothing_fits_l1_whose_programs_already_reach_into_buffers_without_a_hol
 
 def test_l1_of_which_nobody_knows_where_something_lies_is_unknown_or_too_full() -> None:
     l1 = a_pool(Pool.L1, 20 * MIB)
-    usage = a_chip_with(l1, core_bytes=1400 * KIB, worst_core_bytes=1000 * KIB)
+    usage = a_chip_with(l1, core_bytes=1400 * KIB, planned_core_bytes=1000 * KIB)
     stranger = a_chip_with(replace(l1, read_bytes=1), l1_hole_bytes=0, headroom_bytes=300 * KIB)
 
     assert fits(usage, l1_core_bytes=400 * KIB) is None

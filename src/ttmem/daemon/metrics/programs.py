@@ -43,7 +43,7 @@ def _add_l1(page: Page, labels: Labels, usage: DeviceUsage) -> None:
     for family in (metric.FULLEST, metric.WORST_RESIDENT):
         page.add(family, labels, usage.fullest_core_bytes)
     for family in (metric.PLANNED, metric.WORST):
-        page.add(family, labels, usage.worst_core_bytes)
+        page.add(family, labels, usage.planned_core_bytes)
     page.add(metric.HEADROOM, labels, usage.headroom_bytes)
     page.add(metric.CORE, labels, usage.core_bytes)
 

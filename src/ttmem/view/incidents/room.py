@@ -27,7 +27,7 @@ def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Lin
         rows.append(
             [
                 device_title([usage.device]),
-                cell(size_text(usage.worst_core_bytes)),
+                cell(size_text(usage.planned_core_bytes)),
                 cell(signed_text(usage.headroom_bytes)),
                 cell(size_text(_block(usage, Pool.L1, is_of_bank=True))),
                 cell(size_text(_block(usage, Pool.DRAM))),

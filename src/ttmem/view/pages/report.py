@@ -129,7 +129,7 @@ def _l1(usage: DeviceUsage) -> Iterator[_Item]:
     yield _Item(2, "Used", size_text(usage.fullest_core_bytes) + _share(usage.fullest_core_share))
     core = usage.fullest_core
     yield _Item(2, "Core", f"{core[0]}-{core[1]}" if core else UNKNOWN)
-    yield _Item(2, "Planned", size_text(usage.worst_core_bytes))
+    yield _Item(2, "Planned", size_text(usage.planned_core_bytes))
     yield _Item(2, "Headroom", signed_text(usage.headroom_bytes))
     yield _Item(1, "Kernel Ring, All Cores", size_text(usage.kernel_ring_bytes))
     found = {pool.pool: pool for pool in usage.pools}

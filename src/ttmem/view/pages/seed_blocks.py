@@ -78,7 +78,7 @@ def _circular_buffers(usage: DeviceUsage) -> int | None:
 
 
 def _l1_bytes(device: Device) -> int | None:
-    """What buffers, circular buffers and kernels share: all banks, and the kernel ring of every core where it is known."""
+    """What buffers, circular buffers and kernels share: all banks, and the kernel ring of every core if it is known."""
     banks, grid = device.capacity(Pool.L1), device.grid
     ring = (device.kernel_ring_bytes or 0) * grid[0] * grid[1] if grid else 0
     return banks + (device.capacity(Pool.L1_SMALL) or 0) + ring if banks and ring else banks

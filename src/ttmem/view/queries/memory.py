@@ -129,7 +129,7 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
     Field(
         "core.planned",
         "the fullest core with circular buffers of all loaded programs",
-        lambda row: row.usage.worst_core_bytes,
+        lambda row: row.usage.planned_core_bytes,
         "KiB",
     ),
     Field(

@@ -119,7 +119,7 @@ def test_the_largest_free_block_is_told_where_it_is_known() -> None:
 
 
 def test_the_fullest_core_is_told_as_it_is_and_as_it_might_be() -> None:
-    usage = replace(a_device_usage(0), worst_core_bytes=1_000_000, fullest_core_bytes=700_000, headroom_bytes=-4096)
+    usage = replace(a_device_usage(0), planned_core_bytes=1_000_000, fullest_core_bytes=700_000, headroom_bytes=-4096)
     found = scraped(rows_of(an_overview(0, 0, devices=(usage,))))
 
     assert value(found, "ttmem_l1_fullest_core_bytes", device="0") == 700_000
