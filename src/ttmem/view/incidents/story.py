@@ -7,18 +7,9 @@ from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import HeldEntry
 from ttmem.view.incidents.address_map import address_map, legend
 from ttmem.view.incidents.block import floor_text, freeing_text, replay_rows
+from ttmem.view.incidents.explained import ages_text, amount, asked_by, entry_line, holder_name, why_text
 from ttmem.view.incidents.rows import labelled, titled
-from ttmem.view.incidents.words import (
-    ages_text,
-    amount,
-    asked_by,
-    entry_line,
-    headline,
-    holder_name,
-    incident_title,
-    is_per_core_memory,
-    why_text,
-)
+from ttmem.view.incidents.words import headline, incident_title, is_per_core_memory
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of, wrapped
 from ttmem.view.table import Cell, Column, cell, table
