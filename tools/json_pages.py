@@ -20,7 +20,7 @@ from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.telemetry import Telemetry
 from ttmem.snapshot.usage import Snapshot
-from ttmem.view.smi import SmiDocument
+from ttmem.view.pages.smi import SmiDocument
 
 __all__ = ["ANSWERS", "page_with_tables", "schema_text"]
 

@@ -21,7 +21,7 @@ from benchmarks.stage.actors import Actor, daemon, multitude
 from benchmarks.stage.setting import Setting
 from ttmem.devices import Pool
 from ttmem.snapshot.codec import decoded
-from ttmem.view.smi import SmiDocument
+from ttmem.view.pages.smi import SmiDocument
 
 DESCRIPTORS = 1024
 SOMEBODY = 65_534

@@ -235,6 +235,10 @@ class own:  # really a submodule
         """What targets that stand for one chip have of a pool: bytes used, the highest since a reset, how many."""
 
     @staticmethod
+    def circular_buffers(targets: tuple[int, ...], /) -> tuple[int | None, int | None]:
+        """What cores give up for circular buffers: of all loaded programs, and of those that ran last."""
+
+    @staticmethod
     def entries() -> list[tuple[Any, ...]]:
         """What is alive, oldest first: (target, kind, id, pool, flags, reserved, requested, address, per_bank, page,
         layout, cores, program, thread id, age_ns, what the site says)."""

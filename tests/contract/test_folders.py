@@ -36,7 +36,6 @@ LARGE_FOLDERS = {
     "native/src/journal": "not split yet",
     "native/src/writer": "not split yet",
     "src/ttmem/snapshot": "a file per kind of figures",
-    "src/ttmem/view": "becomes one table engine",
     "tests/scenario/daemon": "follows the daemon",
     "tests/scenario/ledger": "follows the ledger",
     "tests/unit/view": "follows the view",
@@ -44,7 +43,6 @@ LARGE_FOLDERS = {
 SHORT_MODULES: dict[str, str] = {}
 LATE_IMPORTS = {
     "src/ttmem/sources/journals.py": "the layout of journals, needed for files that no directory lists only",
-    "src/ttmem/view/": "loads less for a table: goes with the rebuilt view",
 }
 
 # Documented, or our own door, in spite of the name.

@@ -8,7 +8,7 @@ import pytest
 
 from tools.json_pages import ANSWERS, page_with_tables
 from ttmem.snapshot.values import Answer
-from ttmem.view.smi import SmiDocument
+from ttmem.view.pages.smi import SmiDocument
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = (DOCS / "json.md").read_text(encoding="utf-8")

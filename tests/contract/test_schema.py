@@ -24,7 +24,7 @@ from ttmem.cli.demonstration.workload import Order
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.telemetry import ChipTelemetry
-from ttmem.view.smi import smi_document
+from ttmem.view.pages.smi import smi_document
 
 Validator: Any = import_module("jsonschema").Draft202012Validator  # it tells no types
 DOCS = Path(__file__).parents[2] / "docs" / "reference"

@@ -54,7 +54,7 @@ def test_json_has_it_as_ended_without_a_pid_and_without_a_finding(scene: Scene) 
     document = opened(json.loads(scene.ttmem("ps", "--all", "--json", "--no-daemon")))
     [forged] = [process for process in document["processes"] if process["label"] == "sample"]
 
-    assert (forged["state"], forged["pid"], forged["start_ticks"]) == ("ended", 0, None)
+    assert (forged["state"], forged["pid"], forged["start_ticks"]) == ("ended", None, None)
     assert (forged["uid"], forged["reason"]) == (FORGER_UID, "unverified")
     assert (document["is_complete"], document["findings"]) == (True, [])
     assert scene.victim.pid not in set(pids_in(document))

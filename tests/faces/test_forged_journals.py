@@ -41,7 +41,7 @@ def test_json_has_its_figures_without_a_pid_and_counts_them_nowhere(scene: Scene
     [forged] = [process for process in document["processes"] if process["label"] == "sample"]
     [chip] = [chip for chip in document["device_info"] if int(chip["uuid"], 16) == SAMPLE_CHIP]
 
-    assert (forged["pid"], forged["uid"], forged["reason"]) == (0, FORGER_UID, "unverified")
+    assert (forged["pid"], forged["uid"], forged["reason"]) == (None, FORGER_UID, "unverified")
     assert forged["memory"]["dram"]["used_bytes"] > 0
     assert {pool["used_bytes"] for pool in chip["memory"].values()} <= {0}
     assert document["is_complete"] is False

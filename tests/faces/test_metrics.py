@@ -34,7 +34,8 @@ def everything() -> list[Page]:
     pools = tuple(replace(pool, largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
     caches = (CacheUsage(Cache.JIT, 9, 1, 0, 0, 0, 4, 4096, 0),)
     activity = replace(usage.activity, caches=caches)
-    chip = replace(usage, pools=pools, activity=activity, worst_core_bytes=1_000_000, core_bytes=1_463_968)
+    core = {"planned_core_bytes": 1_000_000, "fullest_core_bytes": 700_000, "headroom_bytes": 4096}
+    chip = replace(usage, pools=pools, activity=activity, core_bytes=1_463_968, **core)
     read = a_read_snapshot()
     return [
         rows_of(busy, a_lifetime(0, 1), Extras(processes=busy.live, has_aliases=True)),

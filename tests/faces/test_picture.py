@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from ttmem.snapshot import Snapshot
 from ttmem.view import plain
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 from ttmem.view.picture import picture
 
 SVG = "{http://www.w3.org/2000/svg}"

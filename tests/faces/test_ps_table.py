@@ -13,8 +13,9 @@ import pytest
 from tests.support.simulated.figures import a_busy_snapshot, a_dump, a_server_snapshot
 from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.view import Line, plain
-from ttmem.view.dump_page import dump_page
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.dump import dump_page
+from ttmem.view.pages.ps import page
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -56,7 +56,7 @@ TT_SMI_LINES = {
     ".device_info[0].gddr_telemetry.channels | length": "0",
     ".host_info.Hostname | length > 0": "true",
     ".host_info.Driver": "null",
-    '.processes[0].command | contains("python")': "true",
+    '.processes | map(select(.device == 3)) | .[0].cmdline | contains("python")': "true",
     ".processes | map(.pid) | length": "2",
 }
 

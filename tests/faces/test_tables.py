@@ -37,7 +37,10 @@ from ttmem.snapshot.identity import open_count_of
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.tracking import KernelType
 from ttmem.view import plain
-from ttmem.view.device_list import device_list
+from ttmem.view.pages.device_list import device_list
+from ttmem.view.pages.report import report
+from ttmem.view.pages.seed_blocks import seed_blocks
+from ttmem.view.pages.smi import smi_document
 from ttmem.view.queries import (
     APP_FIELDS,
     MEMORY_FIELDS,
@@ -49,9 +52,6 @@ from ttmem.view.queries import (
     field_list,
     memory_rows,
 )
-from ttmem.view.report import report
-from ttmem.view.seed_blocks import seed_blocks
-from ttmem.view.smi import smi_document
 
 GOLDEN = Path(__file__).parent / "golden"
 CHIPS = some_driver_chips()

@@ -8,7 +8,8 @@ from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor, Writer
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.processes.permitted import needs_mounts
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 
 CHIP = 0x1A2B
 BY_HANDLE = 2

@@ -9,6 +9,7 @@
 #include "journal/clock.hpp"
 #include "journal/kernel_name.hpp"
 #include "ledger/book/entry_fields.hpp"
+#include "ledger/places/footprint.hpp"
 #include "ledger/places/overlaps.hpp"
 #include "python/client/reports.hpp"
 #include "python/rows/rows.hpp"
@@ -191,6 +192,30 @@ nb::tuple pool_figures(const nb::tuple& targets, nb::handle pool_number) {
     return nb::make_tuple(used, std::max(used, peak), std::max<int64_t>(count, 0));
 }
 
+// What cores of a chip give up for circular buffers: of all loaded programs, and of those that ran last; None: not known.
+nb::tuple circular_buffers(const nb::tuple& targets) {
+    const OwnJournal own;
+    if (!own.is_there()) return nb::make_tuple(0, 0);
+    std::vector<RecordCopy> entries;
+    own.for_each_entry([&](const RecordCopy& words) {
+        if (words.pool() == TTMEM_CB || words.kind() == TTMEM_PROGRAM_BINARY) entries.push_back(words);
+    });
+    const Laid laid = laid_by(entries, [&](uint32_t id) {
+        uint64_t length = 0;
+        const char* told = own.item(id, Item::text, length);
+        return told == nullptr ? std::string() : std::string(told, length);
+    });
+    if (laid.is_too_much()) return nb::make_tuple(nb::none(), nb::none());
+    std::vector<CbSpan> spans;
+    for (nb::handle number : targets) {
+        const auto found = laid.by_target.find(static_cast<uint16_t>(number_of(number)));
+        if (found != laid.by_target.end()) spans.insert(spans.end(), found->second.begin(), found->second.end());
+    }
+    const Footprint footprint = footprint_of(spans, laid.core_sets);
+    if (footprint.has_strangers) return nb::make_tuple(footprint.planned, nb::none());
+    return nb::make_tuple(footprint.planned, footprint.resident);
+}
+
 // Ages in nanoseconds from raw stamps: the header's pair of clocks and one taken now give the rate between them.
 class Ages {
 public:
@@ -254,6 +279,7 @@ void add_own_journal(nb::module_& module) {
     own.def("version", version);
     own.def("targets", target_rows, nb::sig("def targets() -> list"));
     own.def("pool", pool_figures, nb::sig("def pool(targets: tuple, pool: int, /) -> tuple"));
+    own.def("circular_buffers", circular_buffers, nb::sig("def circular_buffers(targets: tuple, /) -> tuple"));
     own.def("entries", entry_rows, nb::sig("def entries() -> list"));
     own.def(
         "reset_peaks",

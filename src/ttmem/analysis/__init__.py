@@ -14,7 +14,6 @@ from ttmem.analysis.explanation import (
     ProgramNeed,
     ReplayDetails,
 )
-from ttmem.analysis.holders import text_lines
 
 __all__ = [
     "AddressLine",
@@ -29,5 +28,4 @@ __all__ = [
     "ProgramNeed",
     "ReplayDetails",
     "explain",
-    "text_lines",
 ]

@@ -159,8 +159,8 @@ def _dram(usage: DeviceUsage, needed_bytes: int) -> Room:
 
 def _l1(usage: DeviceUsage, needed_bytes: int) -> CoreRoom:
     free = None
-    if usage.core_bytes is not None and usage.worst_core_bytes is not None:
-        free = max(0, usage.core_bytes - usage.worst_core_bytes)
+    if usage.core_bytes is not None and usage.planned_core_bytes is not None:
+        free = max(0, usage.core_bytes - usage.planned_core_bytes)
     pool = _pool(usage, Pool.L1)
     if pool and pool.read_bytes:  # others hold that much besides, at unknown addresses
         return CoreRoom(needed_bytes, free, None, None)

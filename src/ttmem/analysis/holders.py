@@ -10,7 +10,7 @@ from ttmem.analysis.explanation import MemoryHolder, PhaseShare
 from ttmem.analysis.fewest import holes
 from ttmem.snapshot.incidents import HeldEntry, Incident, Site
 
-__all__ = ["NamedHolder", "by_kind", "by_line", "by_phase", "line_name", "phase_share", "text_lines", "with_blocks"]
+__all__ = ["NamedHolder", "by_kind", "by_line", "by_phase", "line_name", "phase_share", "with_blocks"]
 
 
 class NamedHolder(NamedTuple):
@@ -28,15 +28,8 @@ def line_name(site: Site | None) -> str | None:
         frame = site.frames[0]
         return f"{frame.file.rpartition('/')[2]}:{frame.line} {frame.function}".rstrip()
     if site.text:
-        return text_lines(site.text)[0]
+        return site.text_lines[0]
     return "other lines" if site.is_other else site.operation or site.device_operation
-
-
-def text_lines(text: str) -> list[str]:
-    """The lines of a site that a program named itself, without directories: innermost first."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    places = (line.partition(" ") for line in lines)
-    return [f"{place.rpartition('/')[2]}{blank}{rest}" for place, blank, rest in places] or [text]
 
 
 def by_line(entries: Iterable[HeldEntry], banks: int | None) -> list[NamedHolder]:

@@ -89,18 +89,17 @@ def _dram(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
 
 
 def _l1(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
-    """Buffers, small buffers and the kernel ring; where no ring was reported, buffers alone."""
-    used, total = usage.l1_used_bytes, usage.l1_total_bytes
-    if total is None:
-        used, total = usage.used_bytes(Pool.L1), usage.device.capacity(Pool.L1)
-    holder = _holder(snapshot, usage.device, (Pool.L1, Pool.L1_SMALL))
+    """Buffers alone, of banks x bank size."""
+    used, total = usage.used_bytes(Pool.L1), usage.device.capacity(Pool.L1)
+    holder = _holder(snapshot, usage.device, (Pool.L1,))
     return _verdict(limit, usage, "l1", used, total, holder=holder)
 
 
 def _core(limit: Limit, usage: DeviceUsage, snapshot: Snapshot) -> Verdict:
-    where = f" {usage.worst_core[0]}-{usage.worst_core[1]}" if usage.worst_core else ""
+    """The fullest core now: what is only planned is no limit that was crossed."""
+    where = f" {usage.fullest_core[0]}-{usage.fullest_core[1]}" if usage.fullest_core else ""
     holder = _holder(snapshot, usage.device, (Pool.L1, Pool.L1_SMALL, Pool.CB))
-    used, total = usage.worst_core_bytes, usage.core_bytes
+    used, total = usage.fullest_core_bytes, usage.core_bytes
     return _verdict(limit, usage, f"l1 core{where}", used, total, holder=holder)
 
 

@@ -92,10 +92,8 @@ _FLAGS: dict[str, Which] = {
 
 @click.command(short_help="Fail if a chip is too full, or something was refused.")
 @click.option("--max-dram", callback=amount, metavar="AMOUNT", help="DRAM used of a chip: 90% or 10GiB.")
-@click.option("--max-l1", callback=amount, metavar="AMOUNT", help="L1 used of a chip: buffers and kernel ring.")
-@click.option(
-    "--max-core", callback=amount, metavar="AMOUNT", help="L1 used of the fullest core, circular buffers and all."
-)
+@click.option("--max-l1", callback=amount, metavar="AMOUNT", help="L1 used of a chip by buffers.")
+@click.option("--max-core", callback=amount, metavar="AMOUNT", help="L1 in use now on the fullest core.")
 @click.option("--max-growth", callback=rate, metavar="RATE", help="By which a pool of a chip grows: 1MiB/s, 64KiB/min.")
 @click.option("--min-free", callback=amount, metavar="AMOUNT", help="DRAM of a chip that must be free.")
 @click.option("--min-largest-free", callback=amount, metavar="AMOUNT", help="The same in one piece.")

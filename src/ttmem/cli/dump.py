@@ -11,8 +11,8 @@ from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.dump import BY, By
-from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions
+from ttmem.view.pages.dump import dump_page
 
 _MOST, _MOST_SUMS = 50, 20
 

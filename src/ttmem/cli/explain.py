@@ -230,5 +230,6 @@ def _room(usage: DeviceUsage) -> dict[str, Any]:
         **usage.device.names,
         "headroom": usage.headroom_bytes,
         "blocks": blocks,
-        "fullest_core": {"core": usage.worst_core, "used": usage.worst_core_bytes, "total": usage.core_bytes},
+        "fullest_core": {"core": usage.fullest_core, "used": usage.fullest_core_bytes, "total": usage.core_bytes},
+        "planned": usage.planned_core_bytes,
     }

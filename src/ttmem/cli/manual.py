@@ -39,7 +39,7 @@ _ENVIRONMENT = (
 )
 _EXAMPLES = (
     "ttmem -s | jq '.device_info[].memory.dram.used'",
-    "ttmem -i 0,2 --query-mem=index,dram.used,l1.used,l1.peak_core --format=csv,noheader",
+    "ttmem -i 0,2 --query-mem=index,dram.used,l1.used,core.used --format=csv,noheader",
     'ttmem ps --sort l1 -u "$USER"',
     "ttmem fit --dram 4GiB --l1-per-core 200KiB --devices 4",
     "ttmem check --max-l1 90% --max-growth 1MiB/s",

@@ -23,7 +23,8 @@ from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.sources.procfs import stat_of
 from ttmem.view import Line
-from ttmem.view.page import PageOptions, nothing_to_show, page, shown_processes
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import nothing_to_show, page, shown_processes
 
 __all__ = ["Form", "StandardForm", "TableForm", "answer", "check_picture", "ps", "write_picture"]
 
@@ -104,7 +105,7 @@ class JsonForm:
 
     def write(self, result: QueryResult, *, is_again: bool) -> None:
         from ttmem.snapshot.codec import encoded
-        from ttmem.view.smi import smi_document
+        from ttmem.view.pages.smi import smi_document
 
         is_pretty = self._screen.is_terminal and not is_again
         text = encoded(smi_document(result.chosen, result.telemetry), is_pretty=is_pretty)
@@ -152,7 +153,7 @@ class ReportForm:
         self._request, self._screen, self._sections = request, screen, request.chosen_sections
 
     def write(self, result: QueryResult, *, is_again: bool) -> None:
-        from ttmem.view.report import report
+        from ttmem.view.pages.report import report
 
         processes = listed_processes(self._request, result)
         lines = report(result.chosen, processes, result.telemetry, self._sections)
@@ -168,7 +169,7 @@ class ListForm:
         self._screen = screen
 
     def write(self, result: QueryResult, *, is_again: bool) -> None:
-        from ttmem.view.device_list import device_list
+        from ttmem.view.pages.device_list import device_list
 
         lines = device_list(result.chosen, result.telemetry, result.nameless, width=None)
         self._screen.frame(lines) if is_again else self._screen.show(lines)
@@ -183,8 +184,6 @@ class TableForm:
         self._request, self._screen = request, screen
 
     def write(self, result: QueryResult, *, is_again: bool) -> None:
-        from ttmem.view.page import nothing_to_show
-
         options = page_options(self._request, self._screen, result)
         if is_again:
             self._screen.frame(table_lines(result, options))

@@ -148,7 +148,7 @@ def _print_summary(journals: ChildJournals, name: str, code: int, *, is_asked: b
             )
             _say(f"ttmem: nothing in `{name}` reported device memory: {cause}")
         return
-    from ttmem.view.summary import summary
+    from ttmem.view.pages.summary import summary
 
     usages = journals.usages()
     lines = summary(usages)

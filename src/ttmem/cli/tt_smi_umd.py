@@ -11,7 +11,7 @@ from ttmem.cli.common.request import QueryResult, Request
 from ttmem.cli.common.screen import Screen
 from ttmem.cli.program import is_at_terminal, program, with_verb
 from ttmem.cli.ps import answer, ps
-from ttmem.view.seed_blocks import seed_blocks
+from ttmem.view.pages.seed_blocks import seed_blocks
 
 __all__ = ["tt_smi_umd"]
 

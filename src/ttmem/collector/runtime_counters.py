@@ -220,8 +220,8 @@ def _unplaced(usage: DeviceUsage) -> DeviceUsage:
     return replace(
         usage,
         pools=tuple(pools),
-        worst_core_bytes=None,
-        worst_core=None,
+        planned_core_bytes=None,
+        planned_core=None,
         headroom_bytes=None,
         headroom_programs=(),
         l1_hole_bytes=None,

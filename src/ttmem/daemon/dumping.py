@@ -10,8 +10,8 @@ from ttmem.devices import Pool
 from ttmem.snapshot.dump import Dump, DumpedAllocation, DumpGroup
 from ttmem.snapshot.selection import MOST
 from ttmem.view import plain
-from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions
+from ttmem.view.pages.dump import dump_page
 
 __all__ = ["Dumping"]
 

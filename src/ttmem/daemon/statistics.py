@@ -77,12 +77,12 @@ def _device_lines(usage: DeviceUsage) -> list[str]:
         total += used
         lines.append(f"    {word}: {_amount(used)}")
     kernels = {kernel.kind: kernel for kernel in usage.kernels}
-    used = sum(kernel.used_bytes for kernel in usage.kernels)
+    used = sum(kernel.used_bytes or 0 for kernel in usage.kernels)
     total += used
     lines.append(f"    Kernels: {_amount(used)}")
     for word, kind in _KERNELS:
         if kind in kernels:
-            lines.append(f"      {word}: {_amount(kernels[kind].used_bytes)}, {kernels[kind].count} loaded")
+            lines.append(f"      {word}: {_amount(kernels[kind].used_bytes or 0)}, {kernels[kind].count} loaded")
     lines.append(f"    Total: {_amount(total)}")
     return lines
 

@@ -99,23 +99,25 @@ class DumpGroup(Struct, frozen=True):
 
     type: str
     is_kernel: bool
-    used_bytes: Count
+    used_bytes: Count  # of `cb` what cores give up for all loaded programs: the union, not the sum of what is listed
     count: Count
     is_estimated: bool  # some of its sizes are binary size x cores
     allocations: tuple[DumpedAllocation, ...]  # largest first
     sums: tuple[DumpSum, ...] = ()  # instead of single allocations, largest first
     more_sum_count: Count = 0  # lines, phases or operations that `sums` does not list
+    resident_bytes: Count | None = None  # of `cb`: the same of the programs that ran last
 
     # ---- follows from the others
     more_count: Count = 0  # how many are alive that are not listed
-    more_bytes: Count = 0
+    more_bytes: Count | None = 0  # None: of `cb`, which share addresses
     is_planned: bool = False  # an inventory of what programs would take, not bytes that exclude each other
 
     def __post_init__(self) -> None:
         more_count = max(0, self.count - len(self.allocations) - sum(one.count for one in self.sums))
         listed = sum(one.size_bytes for one in self.allocations) + sum(one.size_bytes for one in self.sums)
         _set(self, "more_count", more_count)
-        _set(self, "more_bytes", max(0, self.used_bytes - listed) if more_count else 0)
+        more_bytes = max(0, self.used_bytes - listed) if more_count else 0
+        _set(self, "more_bytes", None if self.type == Pool.CB.word and more_count else more_bytes)
         _set(self, "is_planned", self.is_kernel or self.type in _PLANNED)
 
 

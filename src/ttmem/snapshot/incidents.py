@@ -43,6 +43,13 @@ class Site(Struct, frozen=True):
     text: str | None = None  # of a program that names its sites itself
     is_other: bool = False  # there was no room for this stack
 
+    @property
+    def text_lines(self) -> list[str]:
+        """The lines of a site that a program named itself, without directories: innermost first."""
+        text = self.text or ""
+        places = (line.strip().partition(" ") for line in text.splitlines() if line.strip())
+        return [f"{place.rpartition('/')[2]}{blank}{rest}" for place, blank, rest in places] or [text]
+
 
 class Incident(Struct, frozen=True, kw_only=True):
     """One incident, without what was alive then."""

@@ -36,6 +36,8 @@ __all__ = [
     "State",
     "first_reason",
     "kernels_of",
+    "kinds_shown",
+    "with_union",
 ]
 
 Origin = Literal["counted", "counter", "read", "sample", "unknown"]
@@ -47,7 +49,6 @@ State = Literal["live", "stale", "ended"]
 Source = Literal["journal", "socket", "runtime"]
 
 
-L1_POOLS = (Pool.L1, Pool.L1_SMALL)
 STALE_REASONS = frozenset({"damaged", "restored", "uncounted"})  # for which figures are not of now
 DOUBTS = frozenset(
     {"damaged", "uncounted", "contradicted", "over_capacity"}
@@ -61,7 +62,7 @@ class PoolUsage(Struct, frozen=True):
     """One pool: of one chip, of one process on a chip, or of one process over all its chips."""
 
     pool: Pool
-    used_bytes: Count  # what all banks give up; of an inventory the sum over all loaded programs
+    used_bytes: Count  # what all banks give up; of `cb` see `shown_pools`, of kernels all that are loaded
     requested_bytes: Count | None  # what callers asked for
     count: Count | None  # allocations alive
     peak_bytes: Count  # the highest use
@@ -125,9 +126,52 @@ class KindUsage(Struct, frozen=True):
     """Everything of one kind; for kernels, `is_estimated` if any size is binary size x cores."""
 
     kind: Kind
-    used_bytes: Count
+    used_bytes: Count | None  # None: of circular buffers, which share addresses; see `activity.footprint`
     count: Count
     is_estimated: bool
+
+
+_CB_KINDS = frozenset({Kind.CIRCULAR_BUFFER, Kind.DATAFLOW_BUFFER, Kind.SCRATCHPAD})
+
+
+def with_union(pools: tuple[PoolUsage, ...], planned_bytes: int | None) -> tuple[PoolUsage, ...]:
+    """Pools as they are shown: `cb` is the union per core of all loaded programs, never their sum.
+
+    How high the union was is not watched: it was at least what it is now. Where a journal's list could not be followed
+    nothing is known of it, and `cb` is missing. Messages of the allocation server protocol and the runtime's counters
+    name no addresses: what they say stays as it is.
+    """
+    if all(usage.pool is not Pool.CB for usage in pools):
+        return pools
+    shown = []
+    for usage in pools:
+        if usage.pool is not Pool.CB or usage.is_read:
+            shown.append(usage)
+        elif planned_bytes is not None or not usage.count:
+            shown.append(_union(usage, planned_bytes or 0))
+        elif usage.origin != "counter":
+            shown.append(usage)
+    return tuple(shown)
+
+
+def _union(usage: PoolUsage, planned_bytes: int) -> PoolUsage:
+    return msgspec.structs.replace(
+        usage,
+        used_bytes=planned_bytes,
+        requested_bytes=None,
+        peak_bytes=planned_bytes,
+        peak_time_ns=None,
+        is_lower_bound=True,
+        unattributed_bytes=0,
+    )
+
+
+def kinds_shown(kinds: tuple[KindUsage, ...]) -> tuple[KindUsage, ...]:
+    """Kinds as they are shown: of circular buffers how many there are, and no sum over programs."""
+    return tuple(
+        KindUsage(usage.kind, None, usage.count, usage.is_estimated) if usage.kind in _CB_KINDS else usage
+        for usage in kinds
+    )
 
 
 class DeviceUsage(Struct, frozen=True):
@@ -139,9 +183,9 @@ class DeviceUsage(Struct, frozen=True):
     launch_count: Count | None  # None: known by the runtime's counters alone, which tell nothing but sums
     activity: Activity = NO_ACTIVITY  # what programs do there
     doubt: str = ""  # why its figures are not complete, where no pool says it
-    worst_core_bytes: Count | None = None  # of the fullest core: buffers, circular buffers planned there, kernel ring
-    worst_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers
-    core_bytes: Count | None = None  # what a core has for those: its L1 but for what the runtime reserves
+    planned_core_bytes: Count | None = None  # planned: the fullest core with circular buffers of all loaded programs
+    planned_core: tuple[Count, Count] | None = None  # its x and y; None where no core has circular buffers
+    core_bytes: Count | None = None  # what a core has: kernel ring and L1 bank as opened
     headroom_bytes: Number | None = None  # lowest L1 buffer less end of circular buffers, of the core with least
     headroom_programs: tuple[tuple[Count, Count | None], ...] = ()  # pid and program of those that reach into a buffer
     l1_hole_bytes: Count | None = None  # largest free block of a core above its lowest L1 buffer; 0 without buffers
@@ -151,8 +195,9 @@ class DeviceUsage(Struct, frozen=True):
     reason: str = ""  # why its figures are not complete; empty when they are
     is_complete: bool = True
     kernel_ring_bytes: Count | None = None  # of all worker cores: kernel code takes one ring on each while it is open
-    l1_used_bytes: Count | None = None  # counted: buffers, small buffers and the kernel ring
-    l1_total_bytes: Count | None = None  # what that is a share of: banks of L1 and L1_SMALL, and the kernel rings
+    l1_used_bytes: Count | None = None  # counted: L1 buffers and nothing else
+    l1_total_bytes: Count | None = None  # what that is a share of: banks x bank size
+    fullest_core_share: float | None = None  # `fullest_core_bytes` of `core_bytes`: how full L1 is
 
     def __post_init__(self) -> None:
         reason = first_reason([self.doubt, *(pool.reason for pool in self.pools)])
@@ -160,20 +205,30 @@ class DeviceUsage(Struct, frozen=True):
         _set(self, "is_complete", not reason)
         ring = self._kernel_ring_bytes()
         _set(self, "kernel_ring_bytes", ring if ring is None or self.device.open_count else 0)
-        _set(self, "l1_used_bytes", self._l1_used_bytes())
-        l1_bytes = self.device.capacity(Pool.L1)
-        small_bytes = self.device.capacity(Pool.L1_SMALL) or 0
-        _set(self, "l1_total_bytes", l1_bytes + small_bytes + ring if l1_bytes and ring is not None else None)
+        is_read = any(pool.pool is Pool.L1 and pool.is_read for pool in self.pools)
+        _set(self, "l1_used_bytes", None if is_read else self.used_bytes(Pool.L1))
+        _set(self, "l1_total_bytes", self.device.capacity(Pool.L1))
+        fullest, core_bytes = self.fullest_core_bytes, self.core_bytes
+        _set(self, "fullest_core_share", fullest / core_bytes if core_bytes and fullest is not None else None)
 
     def _kernel_ring_bytes(self) -> int | None:
         ring, grid = self.device.kernel_ring_bytes, self.device.grid
         return ring * grid[0] * grid[1] if ring and grid else None
 
-    def _l1_used_bytes(self) -> int | None:
-        if self.kernel_ring_bytes is None:
-            return None
-        counted = (pool.used_bytes for pool in self.pools if pool.pool in L1_POOLS and not pool.is_read)
-        return self.kernel_ring_bytes + sum(counted) or (None if self.doubt else 0)
+    @property
+    def worst_core_bytes(self) -> int | None:
+        """Older name of `planned_core_bytes`."""
+        return self.planned_core_bytes
+
+    @property
+    def worst_core(self) -> tuple[int, int] | None:
+        """Older name of `planned_core`."""
+        return self.planned_core
+
+    @property
+    def shown_pools(self) -> tuple[PoolUsage, ...]:
+        """With `cb` as the union per core."""
+        return with_union(self.pools, self.activity.footprint.planned_bytes if self.activity.footprint else None)
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
@@ -189,7 +244,7 @@ class DeviceUsage(Struct, frozen=True):
     @property
     def trace_bytes(self) -> int:
         """Of DRAM, what holds captured traces: those of devices that were opened without a trace region."""
-        return sum(usage.used_bytes for usage in self.kinds if usage.kind is Kind.TRACE_BUFFER)
+        return sum(usage.used_bytes or 0 for usage in self.kinds if usage.kind is Kind.TRACE_BUFFER)
 
     @property
     def is_l1_undivided(self) -> bool:
@@ -214,6 +269,11 @@ class ProcessDevice(Struct, frozen=True):
     launch_count: Count | None  # None: known by the runtime's counters alone, which tell nothing but sums
     activity: Activity = NO_ACTIVITY
     clash_count: Count = 0  # of circular buffers with an L1 buffer: all there were, of which the newest are listed
+
+    @property
+    def shown_pools(self) -> tuple[PoolUsage, ...]:
+        """With `cb` as the union per core."""
+        return with_union(self.pools, self.activity.footprint.planned_bytes if self.activity.footprint else None)
 
     @property
     def kernels(self) -> tuple[KindUsage, ...]:
@@ -290,6 +350,11 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
         found = {device.number: device for device in named}
         found |= {device.number: device for mesh in self.meshes for device in mesh.devices}
         return tuple(found[number] for number in sorted(found))
+
+    @property
+    def shown_pools(self) -> tuple[PoolUsage, ...]:
+        """With `cb` as the union per core, of all its chips."""
+        return with_union(self.pools, self.cb_planned_bytes)
 
     @property
     def finding_count(self) -> int:

@@ -26,9 +26,10 @@ class Part(NamedTuple):
     ascii_mark: str = "#"
 
 
-def bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = False) -> Line:
-    """A bar of exactly `width` columns; whatever is used shows, and full shows only when it is."""
-    role = level_role(fraction, is_bar=True)
+def bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool = False, role: Role | None = None) -> Line:
+    """A bar of exactly `width` columns; whatever is used shows, and full shows only when it is. Its colour is how full
+    it is, unless it has a role."""
+    role = role or level_role(fraction, is_bar=True)
     if is_ascii:
         used = _cells(fraction, width)
         used_text = "#" * used

@@ -14,14 +14,15 @@ from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.values import replace
 from ttmem.view.bars import bar
 from ttmem.view.colours import level_of, level_role
-from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, clipped
-from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, size_text
+from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, signed_text, size_text
 
 _LIST_MOST = 16  # of device numbers, before a list is shortened
 _COUNT_MOST = 999  # of kernels, where four types of them hardly fit side by side
 _WIDE = 112  # from here on there is room for the columns that matter less
 _NONE: Mapping[str, Role] = MappingProxyType({})
+_IN_L1 = (Pool.L1, Pool.L1_SMALL, Pool.CB)
 _KERNELS = (Kind.KERNEL_APPLICATION, Kind.KERNEL_FABRIC, Kind.KERNEL_DISPATCH, Kind.KERNEL_UNKNOWN)
 
 
@@ -43,7 +44,8 @@ def alike(devices: Sequence[DeviceUsage]) -> list[Group]:
             continue
         pools = tuple(replace(pool, peak_time_ns=None, since_ns=None) for pool in _listed(usage))
         chip = (device.is_server_chip, device.board, device.arch, device.grid)
-        what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes)
+        core = (usage.fullest_core_bytes, usage.planned_core_bytes, usage.headroom_bytes, usage.core_bytes)
+        what = (chip, pools, usage.kernels, usage.launch_count, usage.activity, usage.doubt, usage.trace_bytes, core)
         groups.setdefault(what, []).append(usage)
     return [tuple(group) for group in groups.values()]
 
@@ -66,29 +68,50 @@ def device_table(
         Column("CAPACITY", is_right=True),
         Column("", least=9),
         Column("PEAK", is_right=True, least=9),
+        Column("REQUESTED", is_right=True, wide_from=_WIDE),
+        Column("LARGEST FREE", is_right=True, wide_from=_WIDE),
     ]
-    if is_wide:
-        columns += [Column("REQUESTED", is_right=True), Column("LARGEST FREE", is_right=True)]
     rows: list[list[Cell]] = []
     for group in groups:
         lines = _usage_lines(group[0], is_ascii)
         names = _device_lines(group, 18 if is_wide else 11, is_ascii, refused)[: max(2, len(lines))]
         for name, cells in zip_longest(names, lines):
-            rows.append([name or (), *(cells or _empty_cells())[: len(columns) - 1]])
-    return grid(columns, rows, width=width)
+            rows.append([name or (), *(cells or _empty_cells())])
+    return table(columns, rows, width=width)
 
 
 def _usage_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
     """The cells of every pool; what was read beside what was counted has a line of its own."""
     lines: list[list[Cell]] = []
+    headline = _core_lines(usage, is_ascii)
     for pool in _listed(usage):
-        lines.append(_pool_cells(pool, usage.activity.footprint, is_ascii))
+        if pool.pool in _IN_L1:
+            lines, headline = lines + headline, []
+        lines.append(_pool_cells(pool, usage, is_ascii))
         if pool.pool is Pool.DRAM and usage.trace_bytes:
             lines.append([cell("  traces", Role.DIM), (), cell(size_text(usage.trace_bytes)), (), (), (), (), ()])
         if pool.read_bytes is not None:
             lines.append(_beside_cells(pool))
     if not lines or (usage.doubt and not _listed(usage)):
         return [_empty_cells(UNKNOWN if usage.doubt else "nothing")]
+    return lines
+
+
+def _core_lines(usage: DeviceUsage, is_ascii: bool) -> list[list[Cell]]:
+    """How full L1 is: the fullest core now; below it the same with all loaded programs, and what is left for others."""
+    if usage.fullest_core_bytes is None and usage.activity.footprint is None:
+        return []
+    share = usage.fullest_core_share
+    bars = () if share is None else partial(_bar, share, share, is_ascii=is_ascii)
+    now = [_maybe(size_text(usage.fullest_core_bytes)), _maybe(size_text(usage.core_bytes))]
+    shares = cell(f"{share_text(share):>4} {level_of(share)}", level_role(share)) if share is not None else ()
+    lines: list[list[Cell]] = [[cell("fullest core"), bars, *now, shares, (), (), ()]]
+    if usage.activity.footprint is not None:
+        for word, text in (
+            ("planned", size_text(usage.planned_core_bytes)),
+            ("headroom", signed_text(usage.headroom_bytes)),
+        ):
+            lines.append([cell(f"  {word}", Role.DIM), (), _maybe(text), (), (), (), (), ()])
     return lines
 
 
@@ -105,18 +128,17 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
         Column("KERNELS", least=9 if is_tight else 13),
         *(Column(title, is_right=True, least=12 if is_tight else 13) for title in titles),
         Column("LAUNCHES", is_right=True, least=8 if is_tight else 9),
+        Column("RING", is_right=True, least=9, wide_from=_WIDE),
     ]
-    if is_wide:
-        columns += [Column("RING", is_right=True, least=9), Column("L1 IN ALL", is_right=True)]
     rows = []
     for group in groups:
         usage = group[0]
         found = {kernel.kind: kernel for kernel in usage.kernels}
         is_told = usage.launch_count is not None
         cells = [_kernel_cell(found.get(kind), has_counts=has_counts, is_told=is_told) for kind in kinds]
-        in_l1 = [_maybe(size_text(usage.kernel_ring_bytes)), _maybe(size_text(usage.l1_used_bytes))] if is_wide else []
-        rows.append([_title(group), *cells, _maybe(count_text(usage.launch_count)), *in_l1])
-    return grid(columns, rows, width=width, gap=1 if is_tight else 2)
+        launches, ring = count_text(usage.launch_count), size_text(usage.kernel_ring_bytes)
+        rows.append([_title(group), *cells, _maybe(launches), _maybe(ring)])
+    return table(columns, rows, width=width, gap=1 if is_tight else 2)
 
 
 def device_word(device: ChipName) -> str:
@@ -178,31 +200,33 @@ def _short_id(device: Device, width: int, is_ascii: bool) -> str:
     return "0x" + mark + uuid[-(width - 3) :]  # the end tells chips of one board apart
 
 
-def _pool_cells(usage: PoolUsage, footprint: Footprint | None, is_ascii: bool) -> list[Cell]:
-    if usage.pool is Pool.CB and footprint:
-        return _cb_cells(usage, footprint)
+def _pool_cells(usage: PoolUsage, chip: DeviceUsage, is_ascii: bool) -> list[Cell]:
+    if usage.pool is Pool.CB and chip.activity.footprint:
+        return _cb_cells(usage, chip.activity.footprint)
     if usage.is_read and not usage.capacity_bytes:
         return _read_cells(usage, is_ascii)
     share = None if usage.is_planned or usage.known_bytes is None else usage.share
     is_past_cb = usage.pool is Pool.CB and not usage.count  # only the sum over programs is left, which would mislead
+    is_lost_cb = usage.pool is Pool.CB and all(one.pool is not Pool.CB for one in chip.shown_pools)
     at_least = (">=" if is_ascii else "≥") if usage.is_lower_bound else ""
-    role = Role.DIM if usage.is_planned or share is None else level_role(share)
+    has_level = usage.pool not in _IN_L1 or chip.fullest_core_share is None  # else the fullest core has it
     return [
         cell(usage.pool.word),
-        _bar_cell(usage, is_ascii),
-        _maybe(size_text(usage.known_bytes)),
+        _bar_cell(usage, is_ascii, has_level=has_level),
+        _maybe(UNKNOWN if is_lost_cb else size_text(usage.known_bytes)),
         _maybe(size_text(usage.capacity_bytes)),
-        _share_cell(usage, share, role),
-        _maybe(UNKNOWN) if is_past_cb else cell(at_least + size_text(usage.peak_bytes)),
+        _share_cell(usage, share, has_level=has_level),
+        _maybe(UNKNOWN) if is_past_cb or is_lost_cb else cell(at_least + size_text(usage.peak_bytes)),
         () if usage.is_planned else _maybe(size_text(usage.requested_bytes)),
         () if usage.is_planned else _maybe(size_text(usage.largest_free_bytes)),
     ]
 
 
-def _share_cell(usage: PoolUsage, share: float | None, role: Role) -> Line:
+def _share_cell(usage: PoolUsage, share: float | None, *, has_level: bool) -> Line:
     if usage.is_planned:
         return cell("planned", Role.DIM)
-    return cell(f"{share_text(share):>4} {'read' if usage.is_read else level_of(share)}", role)
+    level, role = (level_of(share), level_role(share)) if has_level else ("", Role.PLAIN)
+    return cell(f"{share_text(share):>4} {'read' if usage.is_read else level}", Role.DIM if share is None else role)
 
 
 def _cb_cells(usage: PoolUsage, footprint: Footprint) -> list[Cell]:
@@ -249,17 +273,18 @@ def _beside_cells(usage: PoolUsage) -> list[Cell]:
     ]
 
 
-def _bar_cell(usage: PoolUsage, is_ascii: bool) -> Cell:
+def _bar_cell(usage: PoolUsage, is_ascii: bool, *, has_level: bool) -> Cell:
     if usage.is_planned:
         return lambda width: cell(clipped(f"{count_text(usage.count)} alive", width, is_ascii=is_ascii), Role.DIM)
     if not usage.capacity_bytes:
         return lambda width: cell(clipped("no capacity", width, is_ascii=is_ascii), Role.DIM)
     peak = max(usage.peak_bytes, usage.used_bytes) / usage.capacity_bytes
-    return partial(_bar, usage.used_bytes / usage.capacity_bytes, peak, is_ascii=is_ascii)
+    role = None if has_level else Role.BAR_BUFFER
+    return partial(_bar, usage.used_bytes / usage.capacity_bytes, peak, is_ascii=is_ascii, role=role)
 
 
-def _bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool) -> Line:
-    return bar(fraction, peak_fraction, width, is_ascii=is_ascii)
+def _bar(fraction: float, peak_fraction: float, width: int, *, is_ascii: bool, role: Role | None = None) -> Line:
+    return bar(fraction, peak_fraction, width, is_ascii=is_ascii, role=role)
 
 
 def _empty_cells(word: str = "") -> list[Cell]:

@@ -5,20 +5,18 @@ own below, as do kernels of other types than the application's, a pid that a pro
 its other source tells; nothing is left out and nothing is added up.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import device_word, devices_word
-from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.process_order import Branches
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import UNKNOWN, count_text, size_text
-from ttmem.view.words import pid_text
+from ttmem.view.table import Cell, Column, cell, fitting_count, table
+from ttmem.view.units import UNKNOWN, count_text, pid_text, size_text
 
 # The order in which pools get a column of their own.
 _POOLS = (
@@ -40,6 +38,89 @@ _LABEL_MOST = 28
 _INDENT = 4
 _NONE = size_text(0)
 _VIA = {"journal": "journal", "socket": "socket", "runtime": "read"}
+
+
+_EXCLUSIVE = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
+_UNKNOWN_LAST = -1  # below every size, which are shown largest first
+
+Branches = Mapping[int, str]  # key of a process -> what is drawn before its label
+
+
+def _used(*pools: Pool) -> Callable[[ProcessUsage], int]:
+    def key(process: ProcessUsage) -> int:
+        if process.origin == "unknown":
+            return -_UNKNOWN_LAST
+        return -sum(usage.used_bytes for held in process.devices for usage in held.pools if usage.pool in pools)
+
+    return key
+
+
+def _circular_buffers(process: ProcessUsage) -> int:
+    """As the table shows them: what cores give up, where that is known."""
+    shown = 0
+    for held in process.devices:
+        sums = sum(usage.used_bytes for usage in held.pools if usage.pool is Pool.CB)
+        shown += held.activity.footprint.planned_bytes if held.activity.footprint else sums
+    return -shown
+
+
+def _peak(process: ProcessUsage) -> int:
+    return -sum(usage.peak_bytes for held in process.devices for usage in held.pools if usage.pool in _EXCLUSIVE)
+
+
+def _launches(process: ProcessUsage) -> int:
+    return -sum(held.launch_count or 0 for held in process.devices)
+
+
+# Texts from a to z, sizes largest first, ages oldest first.
+COLUMNS: Mapping[str, Callable[[ProcessUsage], Any]] = {
+    "pid": lambda process: process.pid,
+    "user": lambda process: process.user,
+    "label": lambda process: process.label,
+    "age": lambda process: process.start_time_ns or 0,
+    **{pool.word: _used(pool) for pool in Pool},
+    "cb": _circular_buffers,
+    "total": _used(*_EXCLUSIVE),
+    "peak": _peak,
+    "launches": _launches,
+}
+
+
+def ordered(processes: Sequence[ProcessUsage], column: str = "") -> list[ProcessUsage]:
+    """The living first; without a column the oldest first, so that a row keeps its place while others come and go."""
+    key = COLUMNS[column or "age"]
+    return sorted(
+        processes, key=lambda process: (not process.is_live, key(process), process.start_time_ns or 0, process.pid)
+    )
+
+
+def tree(
+    processes: Sequence[ProcessUsage], parents: Mapping[int, int], *, is_ascii: bool = False
+) -> tuple[list[ProcessUsage], Branches]:
+    """Children below their parents, in the order given, and what is drawn before their labels. `parents`: pid of a
+    process -> pid of the nearest one above it that is shown, too."""
+    shown = {process.pid: process.key for process in processes}
+    children: dict[int, list[ProcessUsage]] = {}
+    for process in processes:
+        parent = parents.get(process.pid, 0)
+        is_child = parent in shown and shown[parent] != process.key and process.is_live
+        children.setdefault(shown[parent] if is_child else 0, []).append(process)
+    bend, line = ("`- ", "|  ") if is_ascii else ("└ ", "│ ")
+    fork = "|- " if is_ascii else "├ "
+    rows: list[ProcessUsage] = []
+    branches: dict[int, str] = {}
+
+    def grow(key: int, before: str) -> None:
+        for process in children.pop(key, []):
+            is_last = process.key == last_of[key]
+            branches[process.key] = before + (bend if is_last else fork) if key else ""
+            rows.append(process)
+            grow(process.key, before + (" " * len(line) if is_last else line) if key else "")
+
+    last_of = {key: group[-1].key for key, group in children.items()}
+    grow(0, "")
+    rows += [process for group in children.values() for process in group]  # of a circle nobody can have made
+    return rows, branches
 
 
 class _Row(NamedTuple):
@@ -74,7 +155,7 @@ def process_table(
     figures = [Column(_title(pool), is_right=True, least=_POOL_WIDTH) for pool in pools]
     launches = max((len(count_text(row.launch_count)) for row in rows if row.launch_count is not None), default=0)
     figures.append(Column("LAUNCHES", is_right=True, least=launches))
-    room = _room([*head, *figures], len(head), width)
+    room = fitting_count([*head, *figures], len(head), width, _GAP)
     shown, rest = pools[:room], pools[room:]
     has_launches = room > len(pools)
     columns = [*head, *figures[:room]]
@@ -82,19 +163,9 @@ def process_table(
     if has_launches:
         for line, row in zip(lines, rows, strict=True):
             line.append(cell("-", Role.DIM) if row.launch_count is None else cell(count_text(row.launch_count)))
-    title, *body = grid(columns, lines, width=width, gap=_GAP)
+    title, *body = table(columns, lines, width=width, gap=_GAP)
     below = [_below(row, rest, is_ascii) for row in rows]
     return [title, *(line for first, more in zip(body, below, strict=True) for line in (first, *_fitting(more, width)))]
-
-
-def _room(columns: Sequence[Column], head_count: int, width: int | None) -> int:
-    """How many columns fit beside those of the head; one of them always goes with it."""
-    taken = 1 - _GAP
-    for at, column in enumerate(columns):
-        taken += max(column.least, len(column.title)) + _GAP
-        if width is not None and taken > width and at > head_count:
-            return at - head_count
-    return len(columns) - head_count
 
 
 def _rows_of(process: ProcessUsage) -> list[_Row]:

@@ -5,7 +5,9 @@ Names and commands come from other people's processes: what is not printable is 
 
 import re
 import sys
+import textwrap
 import unicodedata
+from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -112,9 +114,18 @@ def broken(text: str, width: int | None) -> list[str]:
     """A sentence in lines of a width; None: in one."""
     if text.isprintable() and (width is None or len(text) <= width):
         return [text.rstrip()] if text.strip() else []
-    import textwrap  # here, since most sentences fit
-
     return textwrap.wrap(text, width or sys.maxsize)
+
+
+def wrapped(texts: Iterable[str], role: Role, mark: str, width: int | None) -> list[Line]:
+    """Sentences below a table, each behind a mark, broken where the line ends."""
+    lines: list[Line] = []
+    for text in texts:
+        first = True
+        for part in broken(text, max(1, width - len(mark) - 2) if width else None):
+            lines.append((Span(f" {mark if first else ' ' * len(mark)}", role), Span(part, Role.DIM)))
+            first = False
+    return lines
 
 
 def fitted(line: Line, width: int) -> Line:

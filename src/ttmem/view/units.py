@@ -103,3 +103,13 @@ def ranges_text(numbers: list[int]) -> str:
         else:
             parts.append([number, number])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+def pid_text(pid: int, *, is_visible: bool = True) -> str:
+    """A pid as people read it: with a mark if it is another namespace's, and none if no process is known."""
+    return f"{pid or ''}{'' if is_visible and pid else '?'}"
+
+
+def plural(count: int, word: str, ending: str) -> str:
+    """A count with its word."""
+    return f"{count:,} {word}{'' if count == 1 else ending}"

@@ -4,9 +4,23 @@ from typing import TYPE_CHECKING
 
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Finding
+from ttmem.view.units import pid_text, plural
 
 if TYPE_CHECKING:
     from ttmem.snapshot.dump import DumpedAllocation
+
+__all__ = [
+    "FINDINGS",
+    "REASONS",
+    "finding_text",
+    "no_lines_text",
+    "pid_text",
+    "plural",
+    "process_text",
+    "reason_text",
+    "stack_text",
+    "what_text",
+]
 
 _PACKAGES = "/site-packages/"
 
@@ -79,11 +93,6 @@ def reason_text(reason: str) -> str:
     return REASONS.get(reason, reason)
 
 
-def pid_text(pid: int, *, is_visible: bool = True) -> str:
-    """A pid as people read it: with a mark if it is another namespace's, and none if no process is known."""
-    return f"{pid or ''}{'' if is_visible and pid else '?'}"
-
-
 def process_text(pid: int, label: str) -> str:
     """What a line about a process begins with."""
     return f"pid {pid} {label}" if pid else f"unverified {label}"
@@ -105,8 +114,3 @@ def stack_text(stack: tuple[str, ...], most: int) -> str:
 def no_lines_text(reason: str) -> str:
     """Stands where lines would, if Python stacks cannot be read."""
     return f"no lines: {reason}, see ttmem doctor"
-
-
-def plural(count: int, word: str, ending: str) -> str:
-    """A count with its word."""
-    return f"{count:,} {word}{'' if count == 1 else ending}"

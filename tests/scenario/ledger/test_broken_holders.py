@@ -14,7 +14,8 @@ from ttmem.devices import Pool
 from ttmem.monitor.parts.chip_figures import chip_of
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import decoded, encoded
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 from ttmem.view.queries.memory import memory_rows
 
 CHIP = 0x1A2B
@@ -45,7 +46,7 @@ def test_what_is_held_there_is_unknown(watch: Watch, actor: Actor) -> None:
     [usage] = broken(watch, actor).devices
     found = {pool.pool: pool for pool in usage.pools}
 
-    assert (usage.reason, usage.l1_used_bytes, usage.worst_core_bytes, usage.age_ms) == ("damaged", None, None, None)
+    assert (usage.reason, usage.l1_used_bytes, usage.planned_core_bytes, usage.age_ms) == ("damaged", None, None, None)
     assert [usage.used_bytes(pool) for pool in (Pool.DRAM, Pool.L1, Pool.TRACE)] == [None, None, None]
     assert (found[Pool.DRAM].free_bytes, found[Pool.DRAM].largest_free_bytes) == (None, None)
 

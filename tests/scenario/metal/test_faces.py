@@ -16,7 +16,7 @@ from ttmem import GraphTracker, metal
 from ttmem.devices import BufferType
 from ttmem.metal import BufferSpec, CoreRanges, MeshDevice, MeshWorkload, Program
 from ttmem.snapshot.codec import decoded
-from ttmem.view.smi import SmiDocument
+from ttmem.view.pages.smi import SmiDocument
 
 
 def ps(journal: OwnJournal, *flags: str) -> str:

@@ -167,8 +167,8 @@ def test_l1_counts_the_ring_once_however_many_kernels_are_loaded(opened: Open, j
 
     snapshot = ShownFigures(journal.directory).look()
     [usage] = [usage for usage in snapshot.devices if usage.device.unique_id == chip_of(device)]
-    assert (usage.l1_used_bytes, usage.kernel_ring_bytes) == (64 * 70_656 + buffer.reserved_bytes, 4_521_984)
-    assert (usage.worst_core_bytes, usage.worst_core) == (70_656 + buffer.per_bank_bytes, None)  # as all others
+    assert (usage.l1_used_bytes, usage.kernel_ring_bytes) == (buffer.reserved_bytes, 4_521_984)
+    assert (usage.planned_core_bytes, usage.planned_core) == (70_656 + buffer.per_bank_bytes, None)  # as all others
     assert usage.core_bytes == 70_656 + device.allocator.statistics(BufferType.L1).bank_bytes
     [kernels] = [kind for kind in usage.kernels if kind.kind is Kind.KERNEL_APPLICATION]
     assert kernels.used_bytes == 40 * EXAMPLE_CODE  # an inventory

@@ -23,7 +23,8 @@ from ttmem.snapshot.dump import DumpedAllocation, owner_of
 from ttmem.sources import Places
 from ttmem.sources.inspected.journal import journal_document
 from ttmem.view import plain
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 
 MODEL = """\
 import sys

@@ -5,7 +5,7 @@ from typing import Any
 
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import encoded
-from ttmem.view.smi import smi_document
+from ttmem.view.pages.smi import smi_document
 
 __all__ = ["opened", "shown_document"]
 

@@ -6,12 +6,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tests.support.flat_rows.activity import cores_from_rows, together
-from tests.support.flat_rows.spaces import ChipKind, Headroom, Largest, Row, Spaces
+from tests.support.flat_rows.spaces import L1_POOLS, ChipKind, Headroom, Largest, Row, Spaces
 from ttmem.collector.rows.regions import BANKED, SizesOf, bank_count
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.device import Device, place_of
-from ttmem.snapshot.usage import L1_POOLS, DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
+from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
 from ttmem.snapshot.values import ChipId, TimeNs, replace
 
 __all__ = [
@@ -179,8 +179,8 @@ def _usage(
         sum([holder.launch_count for holder in held]),
         activity,
         doubt,
-        worst_core_bytes=None if doubt else worst_bytes,
-        worst_core=None if doubt else worst,
+        planned_core_bytes=None if doubt else worst_bytes,
+        planned_core=None if doubt else worst,
         core_bytes=core_bytes,
     )
 

@@ -7,13 +7,14 @@ from ttmem.collector.rows.regions import Bounds, Gaps, SizesOf, bank_count, core
 from ttmem.devices import Pool
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.device import Device
-from ttmem.snapshot.usage import L1_POOLS, PoolUsage
+from ttmem.snapshot.usage import PoolUsage
 
 __all__ = ["ChipKind", "Fullest", "Headroom", "Largest", "Row", "Spaces"]
 
 Row = tuple[Any, ...]
 Largest = tuple[int | None, int | None]  # the largest free block of a chip's pool, and that of each bank
 _UNKNOWN: Largest = (None, None)
+L1_POOLS = (Pool.L1, Pool.L1_SMALL)
 
 
 class Fullest(NamedTuple):

@@ -24,7 +24,8 @@ from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.sources import Places
 from ttmem.view import plain
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 
 LAYOUT = layout()
 IDENTITY = LAYOUT["Identity"][1]

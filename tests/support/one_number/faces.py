@@ -22,9 +22,11 @@ from tests.support.monitored.cards import cards_of, figures_in
 __all__ = ["Saying", "agree", "private_environment", "said_at_the_end", "said_by_all"]
 
 TTMEM = [sys.executable, "-m", "ttmem"]
-_SIZE = r"\d[\d.]* (?:[KMGT]i)?B"
+_SIZE = r"-?\d[\d.]* (?:[KMGT]i)?B"
 _UNITS = {"MiB": 1 << 20, "KiB": 1 << 10}
 _POOLS = ("dram", "trace", "l1", "l1_small", "cb")
+_KERNELS = ("kernel", "eth", "dispatch")
+_CORE_ROWS = {"fullest core": ("core.used", "core.total"), "planned": ("core.planned",), "headroom": ("headroom",)}
 _CARDS = {
     "dram": "dram.used",
     "dram_total": "dram.total",
@@ -44,10 +46,12 @@ _CARDS = {
 }
 _CSV = {
     **{f"dram.{what}": f"dram.{what}" for what in ("total", "used", "free", "peak", "largest_free")},
-    **{f"l1.{what}": f"l1.{what}" for what in ("total", "used", "free", "largest_free", "headroom")},
+    **{f"l1.{what}": f"l1.{what}" for what in ("total", "used", "free", "peak", "largest_free")},
+    **{field: field for field in ("core.used", "core.total", "core.planned", "headroom", "cb.planned", "cb.resident")},
+    "l1.buffers": "l1.used",  # names that fields had before
     "l1.cb": "cb.planned",
-    "l1.small": "l1_small.used",
     "l1.peak_core": "core.used",
+    "l1.small": "l1_small.used",
     "trace.used": "trace.used",
 }
 _METRICS = {
@@ -57,7 +61,10 @@ _METRICS = {
     "ttmem_memory_largest_free_block_bytes": "largest_free",
 }
 _CHIP_METRICS = {
-    "ttmem_l1_worst_core_resident_bytes": "core.used",
+    "ttmem_l1_fullest_core_bytes": "core.used",
+    "ttmem_l1_worst_core_resident_bytes": "core.used",  # names that metrics had before
+    "ttmem_l1_worst_core_used_bytes": "core.planned",
+    "ttmem_l1_planned_bytes": "core.planned",
     "ttmem_l1_core_capacity_bytes": "core.total",
     "ttmem_circular_buffers_planned_bytes": "cb.planned",
     "ttmem_circular_buffers_resident_bytes": "cb.resident",
@@ -84,7 +91,7 @@ def _range(value: int | str) -> tuple[float, float]:
     """The numbers that are written so."""
     if isinstance(value, int):
         return value, value
-    found = re.fullmatch(r"(\d+)(\.\d+)? ?([KMGT]?)i?B?", value)
+    found = re.fullmatch(r"(-?\d+)(\.\d+)? ?([KMGT]?)i?B?", value)
     assert found, f"{value!r} is no size"
     unit = 1 << 10 * " KMGT".index(found[3] or " ")
     step = unit * 10.0 ** -(len(found[2] or ".") - 1)
@@ -102,6 +109,7 @@ def said_by_all(environ: dict[str, str], memory_summary: str, picture: str, page
         *_of_csv(environ),
         *_of_metrics(page),
         *_of_dump(json.loads(_asked(environ, "dump", "--json"))),
+        *_of_dump_text(_asked(environ, "dump", "--most", "1"), chips),
         *_of_monitor(picture, len(chips)),
         *_of_memory_summary(memory_summary),
     ]
@@ -126,7 +134,9 @@ def _of_document(document: dict[str, Any]) -> Iterator[Saying]:
             if figures["capacity_bytes"] is not None:
                 yield Saying("json", index, f"{pool}.total", figures["capacity_bytes"])
         yield Saying("json", index, "l1.used", chip["l1_used_bytes"])
-        yield Saying("json", index, "core.used", chip["worst_core_bytes"])
+        yield Saying("json", index, "l1.total", chip["l1_total_bytes"])
+        yield Saying("json", index, "core.used", chip["fullest_core_bytes"])
+        yield Saying("json", index, "core.planned", chip["planned_core_bytes"])
         yield Saying("json", index, "core.total", chip["core_bytes"])
         yield Saying("json", index, "headroom", chip["headroom_bytes"])
         circular = chip["activity"]["footprint"]
@@ -135,6 +145,10 @@ def _of_document(document: dict[str, Any]) -> Iterator[Saying]:
             yield Saying("json", index, "cb.resident", circular["resident_bytes"])
         if "cb" in chip["memory"]:
             yield Saying("json", index, "cb.planned", chip["memory"]["cb"]["used_bytes"])
+    for process in document["processes"]:  # one that holds all there is
+        for held in process["devices"]:
+            if "cb" in held["memory"]:
+                yield Saying("json", held["index"], "cb.planned", held["memory"]["cb"]["used_bytes"])
 
 
 def _of_table(text: str, chips: list[int]) -> Iterator[Saying]:
@@ -145,10 +159,13 @@ def _of_table(text: str, chips: list[int]) -> Iterator[Saying]:
         head = re.match(r" (\d+)!? \S", row)
         if head and int(head[1]) in chips:
             index = int(head[1])
-        pool = re.search(rf" ({'|'.join(_POOLS)}) +(.*)", row)
-        if index < 0 or pool is None:
+        pool = re.search(rf" ({'|'.join((*_POOLS, *_CORE_ROWS, *_KERNELS))}) +(.*)", row)
+        if index < 0 or pool is None or pool[1] in _KERNELS:
             continue
         sizes = re.findall(_SIZE, pool[2])
+        if pool[1] in _CORE_ROWS:
+            yield from (Saying("ps", index, word, size) for word, size in zip(_CORE_ROWS[pool[1]], sizes, strict=False))
+            continue
         if pool[1] == "cb":
             yield Saying("ps", index, "cb.planned", sizes[-1])
             if "resident" in pool[2]:
@@ -193,8 +210,25 @@ def _of_dump(document: dict[str, Any]) -> Iterator[Saying]:
         for group in chip["groups"]:
             if group["type"] == "cb":
                 yield Saying("dump", chip["device"]["index"], "cb.planned", group["used_bytes"])
+                yield Saying("dump", chip["device"]["index"], "cb.resident", group["resident_bytes"])
             elif group["type"] in _POOLS:
                 yield Saying("dump", chip["device"]["index"], f"{group['type']}.used", group["used_bytes"])
+
+
+def _of_dump_text(text: str, chips: list[int]) -> Iterator[Saying]:
+    """The table of totals: DEVICE, TYPE, ALIVE, BYTES, RESIDENT."""
+    totals = text.partition("DEVICE ")[2].partition("\n\n")[0]
+    index = -1
+    for row in totals.splitlines():
+        head = re.match(r" (\d+) \S", row)
+        if head and int(head[1]) in chips:
+            index = int(head[1])
+        found = re.search(rf" ({'|'.join(_POOLS)}) +[\d,]+ +~?({_SIZE})(?: +({_SIZE}))?", row)
+        if index < 0 or found is None:
+            continue
+        yield Saying("dump text", index, "cb.planned" if found[1] == "cb" else f"{found[1]}.used", found[2])
+        if found[3]:
+            yield Saying("dump text", index, "cb.resident", found[3])
 
 
 def _of_monitor(picture: str, count: int) -> Iterator[Saying]:
@@ -211,14 +245,14 @@ def _of_memory_summary(text: str) -> Iterator[Saying]:
         head = re.match(r"ttmem: device ([\d, ]+)", row)
         if head:
             indexes = [int(index) for index in re.findall(r"\d+", head[1])]
-        pool = re.match(rf" +({'|'.join(_POOLS)})\*? +({_SIZE}) +({_SIZE}) +[\d,]+(?: +({_SIZE}) +({_SIZE}))?", row)
-        if pool is None:
-            continue
-        name = pool[1]
-        words = ("planned",) if name == "cb" else ("used", "peak", "free", "total")
-        for word, size in zip(words, pool.groups()[1:], strict=False):
-            if size is not None:
-                yield from (Saying("memory_summary", index, f"{name}.{word}", size) for index in indexes)
+        found = re.match(rf" +({'|'.join(_POOLS)})\*? ", row)
+        if found:
+            words = ("planned",) if found[1] == "cb" else ("used", "peak", "free", "total")
+            for word, size in zip(words, re.findall(_SIZE, row), strict=False):
+                yield from (Saying("memory_summary", index, f"{found[1]}.{word}", size) for index in indexes)
+        resident = re.search(rf"cb resident now: ({_SIZE})", row)
+        if resident:
+            yield from (Saying("memory_summary", index, "cb.resident", resident[1]) for index in indexes)
 
 
 def said_at_the_end(text: str) -> Iterator[Saying]:

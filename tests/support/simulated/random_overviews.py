@@ -66,8 +66,8 @@ def device_usages(draw: st.DrawFn, number: int) -> DeviceUsage:
         launch_count=draw(MAYBE_COUNTS),
         activity=Activity(footprint=draw(st.none() | st.just(footprint))),
         doubt=draw(st.sampled_from(["", "damaged"])),
-        worst_core_bytes=draw(MAYBE_SIZES),
-        worst_core=draw(st.none() | st.just((7, 11))),
+        planned_core_bytes=draw(MAYBE_SIZES),
+        planned_core=draw(st.none() | st.just((7, 11))),
         core_bytes=draw(MAYBE_SIZES),
     )
 

@@ -89,7 +89,7 @@ def a_device_usage(number: int = 0, **changes: Any) -> DeviceUsage:
     """A chip with a little of everything on it; the higher its number, the fuller."""
     chip = a_chip(number)
     kernels = some_kernels(number)
-    inventory = sum(kernel.used_bytes for kernel in kernels)
+    inventory = sum(kernel.used_bytes or 0 for kernel in kernels)
     held = {
         Pool.DRAM: (1 + 2 * (number % 6)) * GIB + number * 16 * MIB,
         Pool.TRACE: (3 + number % 50) * MIB,

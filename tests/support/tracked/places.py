@@ -39,10 +39,10 @@ def _differences(usage: DeviceUsage, mesh: MeshDevice, place: int) -> Iterator[s
         if told != true:
             yield f"{pool.pool.word}: largest free {told}, true {true}"
     fills = core_fills(mesh, place)
-    if usage.worst_core_bytes != max(fills.values()):
-        yield f"worst core {usage.worst_core_bytes}, true {max(fills.values())}"
-    if usage.worst_core is not None and fills[usage.worst_core] != usage.worst_core_bytes:
-        yield f"worst core {usage.worst_core} has {fills[usage.worst_core]}, told {usage.worst_core_bytes}"
+    if usage.planned_core_bytes != max(fills.values()):
+        yield f"worst core {usage.planned_core_bytes}, true {max(fills.values())}"
+    if usage.planned_core is not None and fills[usage.planned_core] != usage.planned_core_bytes:
+        yield f"worst core {usage.planned_core} has {fills[usage.planned_core]}, told {usage.planned_core_bytes}"
 
 
 def core_fills(mesh: MeshDevice, place: int) -> dict[tuple[int, int], int]:

@@ -7,8 +7,8 @@ from tests.support.tracked.agreement import Figures
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
 from ttmem.tracking import KernelType
+from ttmem.view.pages.seed_blocks import seed_blocks
 from ttmem.view.queries import MEMORY_FIELDS, CsvForm, chosen_fields, csv_line, memory_rows
-from ttmem.view.seed_blocks import seed_blocks
 from ttmem.view.units import UNKNOWN
 
 _KIB, _MIB = 1 << 10, 1 << 20

@@ -20,8 +20,9 @@ from ttmem.snapshot import DeviceUsage, Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.sources import Places
 from ttmem.tracking import Cache, CacheOutcome, KernelType
-from ttmem.view.page import PageOptions, page
-from ttmem.view.smi import SmiDocument, smi_document
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
+from ttmem.view.pages.smi import SmiDocument, smi_document
 from ttmem.view.units import size_text
 
 POOLS = {pool.word: pool for pool in Pool}
@@ -86,9 +87,16 @@ def _of_chip(chip: DeviceUsage) -> Figures:
 
 
 def in_document(snapshot: Snapshot) -> dict[int, Figures]:
-    """What `ttmem ps --json` says, by unique id."""
+    """What `ttmem ps --json` says, by unique id. Of circular buffers it has the union over programs, which is compared
+    here with their footprint; their sum, which is to be held against the model's, is the ledger's."""
     document = decoded(encoded(smi_document(snapshot)), SmiDocument)
-    return figures_in(one.ttmem for one in document.device_info)
+    found = figures_in(one.ttmem for one in document.device_info)
+    for chip in (chip for chip in snapshot.devices if chip.device.is_known):
+        figures = found[int(chip.device.unique_id)]
+        assert chip.activity.footprint is None or figures["used"].pop(Pool.CB, 0) in (0, figures["footprint"][0])
+        sums = {pool.pool: pool.used_bytes for pool in chip.pools if pool.pool is Pool.CB and pool.used_bytes}
+        figures["used"] = dict(sorted({**figures["used"], **sums}.items()))
+    return found
 
 
 def in_table(snapshot: Snapshot) -> list[dict[str, str]]:

@@ -91,7 +91,7 @@ def test_nothing_fits_l1_whose_programs_already_reach_into_buffers_without_a_hol
 
 def test_l1_with_an_allocation_at_an_unknown_address_is_unknown_or_too_full() -> None:
     l1 = a_pool(Pool.L1, 20 * MIB)
-    usage = a_chip_with(l1, core_bytes=1400 * KIB, worst_core_bytes=1000 * KIB)
+    usage = a_chip_with(l1, core_bytes=1400 * KIB, planned_core_bytes=1000 * KIB)
     stranger = a_chip_with(replace(l1, read_bytes=1), l1_hole_bytes=0, headroom_bytes=300 * KIB)
 
     assert fits(usage, l1_core_bytes=400 * KIB) is None
@@ -183,14 +183,14 @@ def verdicts(limit: Limit, *watched: Snapshot) -> list[Verdict]:
 def test_what_is_exactly_at_a_limit_is_within_it_and_a_byte_further_is_not(limit: Limit, figure: int) -> None:
     def verdict(more_bytes: int) -> Verdict:
         pool = dram(9 * GIB + more_bytes, largest_free_bytes=2 * GIB - more_bytes)
-        usage = a_chip_with(pool, core_bytes=1400 * KIB, worst_core_bytes=700 * KIB + more_bytes)
+        usage = a_chip_with(pool, core_bytes=1400 * KIB, fullest_core_bytes=700 * KIB + more_bytes)
         return verdicts(limit, a_snapshot_of(usage))[0]
 
     assert (verdict(0).figure_bytes, verdict(0).is_crossed, verdict(1).is_crossed) == (figure, False, True)
 
 
 def test_a_share_of_something_unknown_is_unknown() -> None:
-    usage = a_chip_with(core_bytes=None, worst_core_bytes=5)
+    usage = a_chip_with(core_bytes=None, fullest_core_bytes=5)
 
     [verdict] = verdicts(Limit("core", Amount(fraction=0.9)), a_snapshot_of(usage))
 

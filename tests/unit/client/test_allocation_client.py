@@ -40,7 +40,7 @@ def kernels(process: ProcessUsage) -> dict[str, tuple[int, int, bool]]:
     kinds = [
         usage for held in process.devices for usage in held.kinds if usage.kind.number >= Kind.KERNEL_APPLICATION.number
     ]
-    return {usage.kind.name: (usage.used_bytes, usage.count, usage.is_estimated) for usage in kinds if usage.count}
+    return {usage.kind.name: (usage.used_bytes or 0, usage.count, usage.is_estimated) for usage in kinds if usage.count}
 
 
 def findings(process: ProcessUsage) -> dict[str, int]:

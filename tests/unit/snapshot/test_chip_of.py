@@ -14,7 +14,7 @@ from ttmem.snapshot.identity import chip_of, nameless_chips, tray_of
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.sources.driver import Driver
 from ttmem.view import plain
-from ttmem.view.device_list import device_list
+from ttmem.view.pages.device_list import device_list
 
 SEEN_ID = 0x8066_3228_3760  # of a p150a, in the runtime's own shared memory
 SEEN_SERIAL = "00000403319141BB"  # of the same card

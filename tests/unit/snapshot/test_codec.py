@@ -41,8 +41,9 @@ from ttmem.snapshot.values import MOST_NUMBER, Answer
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
 from ttmem.view import plain
-from ttmem.view.page import PageOptions, page
-from ttmem.view.smi import SmiDocument, smi_document
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
+from ttmem.view.pages.smi import SmiDocument, smi_document
 
 UNHURRIED = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SPANS: tuple[MarkKind, ...] = get_args(MarkKind)

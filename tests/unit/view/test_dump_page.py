@@ -21,8 +21,8 @@ from ttmem.devices import Kind
 from ttmem.snapshot import Finding
 from ttmem.snapshot.dump import Dump
 from ttmem.view import plain
-from ttmem.view.dump_page import dump_page
 from ttmem.view.page import PageOptions
+from ttmem.view.pages.dump import dump_page
 
 
 def text_of(dump: Dump, **options: object) -> str:
@@ -49,7 +49,9 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_totals_come_first_by_device_and_type() -> None:
     text = text_of(a_dump())
 
-    assert re.search(r"\n 0 n300 +dram +40 +9\.00 GiB\n +l1 +12 +81\.0 MiB\n +cb +6 +20\.0 MiB +planned\n", text)
+    assert re.search(
+        r"\n 0 n300 +dram +40 +9\.00 GiB\n +l1 +12 +81\.0 MiB\n +cb +6 +6\.00 MiB +2\.00 MiB +planned\n", text
+    )
     assert re.search(r"\n +application kernels +2 +896 KiB +planned\n", text)
 
 

@@ -7,7 +7,8 @@ import pytest
 from tests.support.simulated.figures import MIB, NOON_NS, a_device, a_process, a_snapshot, an_incident
 from ttmem.snapshot import Snapshot
 from ttmem.view import plain
-from ttmem.view.page import PageOptions, nothing_to_show, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import nothing_to_show, page
 from ttmem.view.spans import Line, Role
 
 SECOND = 10**9

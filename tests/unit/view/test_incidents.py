@@ -12,7 +12,9 @@ from ttmem.snapshot.device import Device
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
 from ttmem.snapshot.values import TimeNs, replace
 from ttmem.view import plain
-from ttmem.view.incidents import headline, incident_block, incident_story
+from ttmem.view.incidents.block import incident_block
+from ttmem.view.incidents.story import incident_story
+from ttmem.view.incidents.words import headline
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import width_of
 from ttmem.view.units import size_text

@@ -19,7 +19,8 @@ from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Foreign, Snapshot
 from ttmem.snapshot.values import replace
 from ttmem.view import plain
-from ttmem.view.page import PageOptions, nothing_to_show, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import nothing_to_show, page
 from ttmem.view.words import FINDINGS, REASONS
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.support.simulated.figures import a_busy_snapshot, a_process, a_snapshot
 from ttmem.snapshot import ProcessUsage
-from ttmem.view.process_order import COLUMNS, ordered, tree
+from ttmem.view.process_table import COLUMNS, ordered, tree
 
 
 def some_processes(count: int) -> list[ProcessUsage]:

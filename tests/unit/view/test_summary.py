@@ -7,7 +7,7 @@ from tests.support.simulated.figures import MIB, NOON_NS, a_busy_snapshot, a_dev
 from ttmem.devices import Kind
 from ttmem.snapshot.values import replace
 from ttmem.view import plain
-from ttmem.view.summary import summary
+from ttmem.view.pages.summary import summary
 
 
 def told(refusals: int = 0, **tables: Any) -> str:

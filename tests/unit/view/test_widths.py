@@ -17,7 +17,8 @@ from tests.support.simulated.figures import (
 from tests.support.simulated.read_figures import a_read_snapshot
 from ttmem.snapshot import Snapshot
 from ttmem.view import Role, Span, plain
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 from ttmem.view.spans import fitted
 
 OPERATION = "ttnn.experimental.rotary_embedding_llama_fused_qk"

@@ -78,12 +78,13 @@ Cores first_cores(uint32_t count) {
     return cores;
 }
 
-uint64_t core_set_of(uint64_t told, uint64_t count, const Book& book, Laid& laid) {
+template <typename TextOf>
+uint64_t core_set_of(uint64_t told, uint64_t count, const TextOf& text_of, Laid& laid) {
     if (told != 0) {
         const auto known = laid.core_sets.find(told);
         const Cores& cores = known != laid.core_sets.end()
                                  ? known->second
-                                 : learn_cores(laid, told, cores_of(book.text(static_cast<uint32_t>(told))));
+                                 : learn_cores(laid, told, cores_of(text_of(static_cast<uint32_t>(told))));
         laid.has_unplaced |= !cores.empty() && cores.size() != count;  // it says two things
         if (!cores.empty()) return told;
     }
@@ -91,6 +92,31 @@ uint64_t core_set_of(uint64_t told, uint64_t count, const Book& book, Laid& laid
     const uint64_t name = kFirstCores | count;
     if (!laid.core_sets.contains(name)) learn_cores(laid, name, first_cores(static_cast<uint32_t>(count)));
     return name;
+}
+
+template <typename ForEach, typename TextOf>
+Laid laid_out(const ForEach& for_each, const TextOf& text_of) {
+    Laid laid;
+    std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
+    for_each([&](const RecordCopy& words) {
+        if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0) {
+            const uint64_t last = ProgramEntry::unpack(words).launched;
+            launched[{words.target(), words.id}] = last != 0 ? last : words.sequence();
+        }
+        if (words.pool() != TTMEM_CB || !is_circular_buffer(words.kind())) return;
+        if ((words.flags() & kView) != 0 || laid.is_too_much()) return;
+        const CircularBufferEntry cb = CircularBufferEntry::unpack(words);
+        const auto [first, last] = span_at(cb.address, cb.per_core);
+        const uint64_t cores = core_set_of(cb.core_set, cb.core_count, text_of, laid);
+        laid.by_target[words.target()].push_back({first, last, cores, cb.program, 0});
+    });
+    for (auto& [target, spans] : laid.by_target)
+        for (CbSpan& span : spans) {
+            const auto last = launched.find({target, span.program});
+            if (last != launched.end() && span.program != 0) span.launched = last->second;
+            if (span.program != 0) span.program |= uint64_t{target} << 48;  // another target's program is another one
+        }
+    return laid;
 }
 
 // Most processes of a crowd have none: no need to go through all that they have.
@@ -108,28 +134,16 @@ bool has_circular_buffers(const Book& book) {
 bool Laid::is_too_much() const { return place_count > kPlacesMost; }
 
 Laid laid_by(const Book& book) {
-    Laid laid;
-    if (!has_circular_buffers(book)) return laid;
-    std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
-    book.table().for_each([&](const RecordCopy& words) {
-        if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0) {
-            const uint64_t last = ProgramRecord::unpack(words).launched;
-            launched[{words.target(), words.id}] = last != 0 ? last : words.sequence();
-        }
-        if (words.pool() != TTMEM_CB || !is_circular_buffer(words.kind())) return;
-        if ((words.flags() & kView) != 0 || laid.is_too_much()) return;
-        const CircularBufferRecord cb = CircularBufferRecord::unpack(words);
-        const auto [first, last] = span_at(cb.address, cb.per_core);
-        const uint64_t cores = core_set_of(cb.core_set, cb.core_count, book, laid);
-        laid.by_target[words.target()].push_back({first, last, cores, cb.program, 0});
-    });
-    for (auto& [target, spans] : laid.by_target)
-        for (CbSpan& span : spans) {
-            const auto last = launched.find({target, span.program});
-            if (last != launched.end() && span.program != 0) span.launched = last->second;
-            if (span.program != 0) span.program |= uint64_t{target} << 48;  // another target's program is another one
-        }
-    return laid;
+    if (!has_circular_buffers(book)) return {};
+    return laid_out([&](const auto& visit) { book.table().for_each(visit); },
+                    [&](uint32_t id) { return book.text(id); });
+}
+
+Laid laid_by(const std::vector<RecordCopy>& entries, const std::function<std::string(uint32_t)>& text_of) {
+    const auto for_each = [&](const auto& visit) {
+        for (const RecordCopy& words : entries) visit(words);
+    };
+    return laid_out(for_each, text_of);
 }
 
 void note_launches(Laid& laid, const Book& book) {
@@ -148,7 +162,8 @@ Laid core_buffers_of(const Book& book) {
     book.table().for_each([&](const RecordCopy& words) {
         if (!words.is_by_core() || laid.is_too_much()) return;
         const auto [first, last] = span_at(words.buffer_address(), words.per_core_bytes());
-        const uint64_t cores = core_set_of(words.core_set(), words.core_count(), book, laid);
+        const auto text_of = [&](uint32_t id) { return book.text(id); };
+        const uint64_t cores = core_set_of(words.core_set(), words.core_count(), text_of, laid);
         laid.by_target[words.target()].push_back({first, last, cores, 0, 0});
     });
     return laid;

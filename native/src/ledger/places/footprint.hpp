@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -44,6 +45,8 @@ struct Laid {
     bool is_too_much() const;   // more than any honest program: then it is unknown
 };
 Laid laid_by(const Book& book);
+/// The same of entries that are in no book; `text_of`: the text of a core set, by its number.
+Laid laid_by(const std::vector<RecordCopy>& entries, const std::function<std::string(uint32_t)>& text_of);
 /// Which programs were launched since, where no entry came or went.
 void note_launches(Laid& laid, const Book& book);
 

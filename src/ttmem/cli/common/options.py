@@ -11,7 +11,7 @@ import click
 
 import ttmem
 from ttmem.cli.common.request import DEMO_CHIPS, STANDARD_NAME, Request
-from ttmem.view.process_order import COLUMNS
+from ttmem.view.process_table import COLUMNS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -181,7 +181,7 @@ def _app_names() -> list[str]:
 
 
 def _sections() -> tuple[str, ...]:
-    from ttmem.view.report import SECTIONS
+    from ttmem.view.pages.report import SECTIONS
 
     return SECTIONS
 

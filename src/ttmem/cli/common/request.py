@@ -15,7 +15,7 @@ from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.device import Device
 from ttmem.snapshot.selection import device_test, is_device_name
 from ttmem.snapshot.values import replace
-from ttmem.view.process_order import COLUMNS
+from ttmem.view.process_table import COLUMNS
 from ttmem.view.spans import clean
 from ttmem.view.words import plural
 
@@ -134,7 +134,7 @@ class Request(NamedTuple):
         """Of the report; empty if none was asked for."""
         if self.sections is None and not self.is_report:
             return ()
-        from ttmem.view.report import SECTIONS
+        from ttmem.view.pages.report import SECTIONS
 
         if self.sections is None:
             return SECTIONS

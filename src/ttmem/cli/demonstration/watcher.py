@@ -10,7 +10,8 @@ from ttmem.cli.demonstration.workload import KILL, PHASE, Report
 from ttmem.collector import Collector
 from ttmem.devices import Pool
 from ttmem.snapshot import ProcessUsage, Snapshot
-from ttmem.view.page import PageOptions, page
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import page
 from ttmem.view.units import size_text
 from ttmem.view.words import plural
 

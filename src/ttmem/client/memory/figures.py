@@ -10,13 +10,14 @@ from ttmem import _native
 from ttmem.client.memory.chips import OwnChip, chips_meant, pool_meant
 from ttmem.devices import Pool
 
-__all__ = ["max_memory_allocated", "mem_get_info", "memory_allocated", "reset_peak_memory_stats"]
+__all__ = ["circular_buffers", "max_memory_allocated", "mem_get_info", "memory_allocated", "reset_peak_memory_stats"]
 
 _figures = _native.own.pool
 
 
 def memory_allocated(device: Any = None, pool: Pool | str = "dram") -> int:
-    """Bytes that this process holds of a pool: what all banks gave up for it, alignment included."""
+    """Bytes that this process holds of a pool: what all banks gave up for it, alignment included. Of pool `cb`: what
+    cores give up for circular buffers of all loaded programs, which share addresses."""
     return _highest(device, pool, 0)
 
 
@@ -24,7 +25,7 @@ def max_memory_allocated(device: Any = None, pool: Pool | str = "dram") -> int:
     """The highest `memory_allocated` since the program began, or since `reset_peak_memory_stats`.
 
     Exact where one target stands for the chip: itself, or one mesh. Where several do, the true peak of their sum may
-    have been higher than this.
+    have been higher than this. Of pool `cb` the highest is not watched: this is what there is now.
     """
     return _highest(device, pool, 1)
 
@@ -44,8 +45,17 @@ def mem_get_info(device: Any = None, pool: Pool | str = "dram") -> tuple[int, in
     return min([_room(chip, where) for chip in chips_meant(device)], default=(0, 0))
 
 
+def circular_buffers(chip: Chip) -> tuple[int | None, int | None]:
+    """What cores of a chip give up for circular buffers: planned (of all loaded programs) and resident (of those that
+    ran last). None: not known."""
+    return _native.own.circular_buffers(chip.targets)
+
+
 def _highest(device: Any, pool: Pool | str, which: int) -> int:
-    where = pool_meant(pool).number
+    meant = pool_meant(pool)
+    if meant is Pool.CB:
+        return max([circular_buffers(chip)[0] or 0 for chip in chips_meant(device)], default=0)
+    where = meant.number
     highest = 0
     for chip in chips_meant(device):  # a loop: programs ask this at every step
         figure = _figures(chip.targets, where)[which]

@@ -5,6 +5,7 @@ from typing import Any
 
 from ttmem import _native
 from ttmem.client.memory.chips import OwnChip, chips, chips_meant
+from ttmem.client.memory.figures import circular_buffers
 from ttmem.devices import PLANNED_POOLS, Pool
 
 __all__ = ["memory_summary"]
@@ -56,8 +57,15 @@ def _table(chip: OwnChip) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
     ruled = ([cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)] for row in rows)
     lines = ("  ".join([row[0].ljust(widths[0]), *cells]) for row, cells in zip(rows, ruled, strict=True))
-    note = "  * what all loaded programs would take together; they share that memory\n"
-    return "".join(f"  {line.rstrip()}\n" for line in lines) + (note if any("*" in row[0] for row in rows) else "")
+    note = _note(chip) if any("*" in row[0] for row in rows) else ""
+    return "".join(f"  {line.rstrip()}\n" for line in lines) + note
+
+
+def _note(chip: OwnChip) -> str:
+    """What a star says, and which part of circular buffers is in use."""
+    planned, resident = circular_buffers(chip)
+    now = f"; cb resident now: {_size(resident)}" if planned else ""
+    return f"  * planned: of all loaded programs, which share that memory{now}\n"
 
 
 def _rows(chip: OwnChip) -> Iterator[tuple[str, ...]]:
@@ -68,10 +76,13 @@ def _rows(chip: OwnChip) -> Iterator[tuple[str, ...]]:
             continue
         is_planned = pool in PLANNED_POOLS
         room = (_size(max(0, total - used)), _size(total)) if total and not is_planned else ("", "")
-        yield (f"{pool.word}{'*' if is_planned else ''}", _size(used), _size(peak), f"{count:,}", *room)
+        figures = (_size(circular_buffers(chip)[0]), "") if pool is Pool.CB else (_size(used), _size(peak))
+        yield (f"{pool.word}{'*' if is_planned else ''}", *figures, f"{count:,}", *room)
 
 
-def _size(size_bytes: int) -> str:
+def _size(size_bytes: int | None) -> str:
+    if size_bytes is None:
+        return "[N/A]"
     amount, unit = float(size_bytes), 0
     while amount >= 1024 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1024, unit + 1

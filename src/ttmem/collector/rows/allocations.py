@@ -153,7 +153,7 @@ def _groups(usage: DeviceUsage, rows: _Rows, listing: _Listing) -> Iterable[Dump
     """Buffers by pool, then kernels by type; only what is alive."""
     totals: list[tuple[str, bool, PoolUsage | KindUsage]] = []
     if not listing.is_kernels_only:
-        pools = {pool.pool: pool for pool in usage.pools if pool.pool not in _KERNEL_POOLS}
+        pools = {pool.pool: pool for pool in usage.shown_pools if pool.pool not in _KERNEL_POOLS}
         totals += [(pool.word, False, pools[pool]) for pool in _ORDER if pool in pools]
     if listing.by in ("", "operation"):  # a kernel has neither a line nor a phase
         totals += [(kernel.kind.word, True, kernel) for kernel in usage.kernels]
@@ -161,7 +161,10 @@ def _groups(usage: DeviceUsage, rows: _Rows, listing: _Listing) -> Iterable[Dump
         if total.count:
             found = rows.get((usage.device.number, name), [])
             is_estimated = isinstance(total, KindUsage) and total.is_estimated
-            group = DumpGroup(name.removeprefix("kernel_"), is_kernel, total.used_bytes, total.count, is_estimated, ())
+            word, footprint = name.removeprefix("kernel_"), usage.activity.footprint
+            group = DumpGroup(word, is_kernel, total.used_bytes or 0, total.count, is_estimated, ())
+            if name == Pool.CB.word and footprint is not None:
+                group = replace(group, resident_bytes=footprint.resident_bytes)
             yield (
                 _summed(group, found, listing)
                 if listing.by

@@ -225,6 +225,10 @@ def chip_findings(chips: Iterable[tuple[DeviceUsage, Sequence[Any] | None]]) -> 
         for pool in usage.pools if usage.doubt in ("over_capacity", "contradicted") else ():
             if not pool.is_planned and pool.used_bytes > (pool.capacity_bytes or pool.used_bytes):
                 yield Finding("over_capacity", 1, text=_excess(usage, pool.pool, pool.used_bytes))
+        fullest, has = usage.fullest_core_bytes, usage.core_bytes
+        if fullest is not None and has is not None and fullest > has:
+            text = f"{chip_name(usage.device)}: {fullest:,} bytes of its fullest core are reported, a core has {has:,}"
+            yield Finding("over_capacity", 1, text=text)
 
 
 def _opener(opener: Sequence[Any]) -> str:

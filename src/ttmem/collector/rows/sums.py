@@ -81,7 +81,7 @@ def _kinds_together(usages: Iterable[KindUsage]) -> tuple[KindUsage, ...]:
     return tuple(
         KindUsage(
             kind,
-            sum(part.used_bytes for part in parts),
+            sum(part.used_bytes or 0 for part in parts),
             sum(part.count for part in parts),
             any(part.is_estimated for part in parts),
         )

@@ -54,13 +54,16 @@ STALE = Family(
 )
 
 L1 = Family("ttmem_l1_used_bytes", "What takes L1 of all worker cores, by kind.", (*_CHIP, "kind"))
-WORST = Family(
-    "ttmem_l1_worst_core_used_bytes", "L1 of the fullest worker core, circular buffers of all programs included.", _CHIP
+FULLEST = Family(
+    "ttmem_l1_fullest_core_bytes", "L1 of the fullest worker core now: buffers, resident circular buffers, ring.", _CHIP
 )
-WORST_RESIDENT = Family(
-    "ttmem_l1_worst_core_resident_bytes", "The same with those of the program that ran last on it.", _CHIP
+PLANNED = Family("ttmem_l1_planned_bytes", "The same with circular buffers of all loaded programs.", _CHIP)
+HEADROOM = Family(
+    "ttmem_l1_headroom_bytes", "Lowest L1 buffer less end of all circular buffers; below 0 a launch is refused.", _CHIP
 )
-CORE = Family("ttmem_l1_core_capacity_bytes", "L1 that a worker core has for those.", _CHIP)
+WORST = Family("ttmem_l1_worst_core_used_bytes", "Older name of ttmem_l1_planned_bytes.", _CHIP)
+WORST_RESIDENT = Family("ttmem_l1_worst_core_resident_bytes", "Older name of ttmem_l1_fullest_core_bytes.", _CHIP)
+CORE = Family("ttmem_l1_core_capacity_bytes", "What a worker core has: kernel ring and L1 bank.", _CHIP)
 CB_PLANNED = Family(
     "ttmem_circular_buffers_planned_bytes", "L1 that circular buffers of all loaded programs take.", _CHIP
 )
@@ -124,7 +127,8 @@ SERVICE = (UP, BUILD, START, AGE, COMPLETE, CLIENTS, FOREIGN, FINDINGS, EVENTS, 
 CHIPS = (DEVICE, OPEN, DEVICE_COMPLETE)
 MEMORY = (USED, CAPACITY, FREE, PEAK, LARGEST, ALIVE, UNATTRIBUTED, READ, STALE)
 PROGRAMS = (
-    *(L1, WORST, WORST_RESIDENT, CORE, CB_PLANNED, CB_RESIDENT, CB_WORST_PLANNED, CB_WORST_RESIDENT),
+    *(L1, FULLEST, PLANNED, HEADROOM, WORST, WORST_RESIDENT, CORE),
+    *(CB_PLANNED, CB_RESIDENT, CB_WORST_PLANNED, CB_WORST_RESIDENT),
     *(KERNELS, KERNEL_BYTES, RING, RING_ENTRIES, CACHE_ENTRIES, CACHE_BYTES),
 )
 COUNTERS = (LAUNCHES, STALLS, CACHE, ALLOCATIONS, FREES, OUT_OF_MEMORY, CLASHES)

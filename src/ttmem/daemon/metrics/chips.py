@@ -85,7 +85,7 @@ def _add_memories(page: Page, usage: DeviceUsage, labels: Labels) -> None:
 
 def _apart(usage: DeviceUsage) -> tuple[int, int]:
     """Of what is used of DRAM, what holds programs, and what holds traces."""
-    binaries = sum(kind.used_bytes for kind in usage.kinds if kind.kind is Kind.PROGRAM_BINARY)
+    binaries = sum(kind.used_bytes or 0 for kind in usage.kinds if kind.kind is Kind.PROGRAM_BINARY)
     return binaries, usage.trace_bytes
 
 

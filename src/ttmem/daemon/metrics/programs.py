@@ -1,13 +1,12 @@
 """Rows about what programs take of a chip: L1 by kind and of the fullest core, circular buffers, kernels, caches."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.chips import ExportedChip
 from ttmem.daemon.metrics.families import Labels, Page
 from ttmem.devices import Kind, Pool
-from ttmem.snapshot import DeviceUsage, Footprint, PoolUsage
-from ttmem.snapshot.device import Device
+from ttmem.snapshot import DeviceUsage, Footprint
 
 __all__ = ["add_programs"]
 
@@ -36,29 +35,17 @@ def add_programs(page: Page, chips: Iterable[ExportedChip]) -> None:
 
 def _add_l1(page: Page, labels: Labels, usage: DeviceUsage) -> None:
     pools = [pool for pool in usage.pools if pool.pool in _L1_KINDS and not pool.is_untouched]
-    footprint, used, core_bytes = usage.activity.footprint, usage.worst_core_bytes, usage.core_bytes
+    footprint = usage.activity.footprint
     for pool in pools:
         page.add(metric.L1, (*labels, _L1_KINDS[pool.pool]), None if pool.is_read else pool.used_bytes)
     page.add(metric.L1, (*labels, "circular_buffer"), footprint.resident_bytes if footprint else None)
     page.add(metric.L1, (*labels, "kernel_ring"), usage.kernel_ring_bytes)
-    page.add(metric.WORST, labels, used)
-    if used is not None and core_bytes is not None:
-        resident = _worst_resident_bytes(usage.device, pools, footprint, core_bytes)
-        page.add(metric.WORST_RESIDENT, labels, resident)
-    page.add(metric.CORE, labels, core_bytes)
-
-
-def _worst_resident_bytes(
-    device: Device, pools: Sequence[PoolUsage], footprint: Footprint | None, core_bytes: int
-) -> int | None:
-    """Of the fullest core: its share of all buffers, which take as much of each core, the circular buffers that lie
-    there now, and its ring."""
-    resident = footprint.worst_resident_bytes if footprint else 0
-    if resident is None or not device.l1_bank_count:
-        return None
-    buffers = sum(pool.used_bytes for pool in pools)
-    ring = device.kernel_ring_bytes or 0 if device.open_count else 0
-    return min(core_bytes, -(-buffers // device.l1_bank_count) + resident + ring)
+    for family in (metric.FULLEST, metric.WORST_RESIDENT):
+        page.add(family, labels, usage.fullest_core_bytes)
+    for family in (metric.PLANNED, metric.WORST):
+        page.add(family, labels, usage.planned_core_bytes)
+    page.add(metric.HEADROOM, labels, usage.headroom_bytes)
+    page.add(metric.CORE, labels, usage.core_bytes)
 
 
 def _add_circular_buffers(page: Page, labels: Labels, footprint: Footprint) -> None:

@@ -10,8 +10,8 @@ from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.snapshot.chip_map import ChipMap, Region, Space, Stretch
 from ttmem.view.colours import level_role
-from ttmem.view.grid import Column, cell, grid
 from ttmem.view.spans import Line, Role, Span
+from ttmem.view.table import Column, cell, table
 from ttmem.view.units import count_text, share_text, size_text
 from ttmem.view.words import reason_text
 
@@ -283,7 +283,7 @@ def pool_lines(chip: ChipMap, width: int) -> list[Line]:
     columns = [Column(title, is_right=at > 0) for at, title in enumerate(_TITLES)]
     cells = [[cell(text) for text in row] for row in rows]
     for count in range(len(columns), 0, -1):  # without the last ones, rather than cut
-        lines = grid(columns[:count], [row[:count] for row in cells], width=None, gap=2)
+        lines = table(columns[:count], [row[:count] for row in cells], width=None, gap=2)
         if max(sum(span.width for span in line) for line in lines) <= width:
             break
     return [(), *lines]

@@ -15,8 +15,8 @@ from ttmem.snapshot.usage import PoolUsage, ProcessDevice
 from ttmem.snapshot.values import ChipId, TimeNs, replace
 from ttmem.view.device_tables import devices_word
 from ttmem.view.incidents.lines import Told, line_of
+from ttmem.view.pages.summary import grouped
 from ttmem.view.spans import Line, Role, Span, width_of
-from ttmem.view.summary import grouped
 from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_count_text, tight_size_text
 from ttmem.view.words import stack_text, what_text
 

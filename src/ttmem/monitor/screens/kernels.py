@@ -11,7 +11,7 @@ from ttmem.monitor.screens.l1_map import beside, chip_word
 from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.kernel_table import KernelRow, KernelTable
 from ttmem.view.device_tables import device_word
-from ttmem.view.program_tables import cache_table, ring_table
+from ttmem.view.pages.program_tables import cache_table, ring_table
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
 from ttmem.view.units import UNKNOWN, count_text, packed_text, tight_size_text
 from ttmem.view.words import reason_text

@@ -18,8 +18,8 @@ from ttmem.snapshot.process_detail import Holding, ProcessDetail
 from ttmem.snapshot.usage import ProcessDevice
 from ttmem.snapshot.values import replace
 from ttmem.view.incidents.lines import Told, told_incidents
+from ttmem.view.pages.summary import grouped
 from ttmem.view.spans import Line, Role, width_of
-from ttmem.view.summary import grouped
 from ttmem.view.units import age_text, count_text, size_text
 from ttmem.view.words import finding_text, no_lines_text, pid_text, plural, reason_text
 

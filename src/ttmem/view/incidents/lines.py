@@ -15,8 +15,8 @@ from ttmem.view.incidents.words import (
     site_text,
 )
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import clock_text, count_text, size_text
-from ttmem.view.words import plural, process_text
+from ttmem.view.units import clock_text, count_text, plural, size_text
+from ttmem.view.words import process_text
 
 __all__ = [
     "Told",

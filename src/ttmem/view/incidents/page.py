@@ -9,10 +9,9 @@ from ttmem.snapshot.incidents import Incident, incident_name
 from ttmem.view.incidents.room import room_table
 from ttmem.view.incidents.story import incident_story
 from ttmem.view.incidents.words import incident_title, memory_word
-from ttmem.view.page import PageOptions, wrapped
-from ttmem.view.spans import Line, Role, Span, clean, fitted
-from ttmem.view.units import age_text, clock_text
-from ttmem.view.words import plural
+from ttmem.view.page import PageOptions
+from ttmem.view.spans import Line, Role, Span, clean, fitted, wrapped
+from ttmem.view.units import age_text, clock_text, plural
 
 __all__ = ["explanation_page", "no_incident_page"]
 
@@ -35,7 +34,7 @@ def explanation_page(
         lines += [_heading(process, explanation, snapshot, options), ()]
         lines += incident_story(explanation, devices, options, most=0 if is_whole else 20)
     notes = [*_journals(chosen), *_others(explanations, snapshot, chosen)]
-    return [*lines, (), *wrapped(notes, Role.DIM, "", options)] if notes else lines
+    return [*lines, (), *wrapped(notes, Role.DIM, "", options.width)] if notes else lines
 
 
 def devices_of(snapshot: Snapshot) -> list[ChipName]:
@@ -55,8 +54,8 @@ def no_incident_page(
     lines: list[Line] = [(Span(f" {said}", Role.TITLE if not lost else Role.FULL),)]
     if devices:
         lines += [(), *room_table(devices, width=options.width)]
-        lines += [(), *wrapped([_LEGEND], Role.DIM, "", options)]
-    lines += wrapped([*_journals(chosen), *_refused(devices)], Role.DIM, "", options)
+        lines += [(), *wrapped([_LEGEND], Role.DIM, "", options.width)]
+    lines += wrapped([*_journals(chosen), *_refused(devices)], Role.DIM, "", options.width)
     return [fitted(line, options.width) for line in lines] if options.width else lines
 
 

@@ -5,17 +5,18 @@ from collections.abc import Sequence
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage
 from ttmem.view.device_tables import device_title
-from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role
+from ttmem.view.table import Cell, Column, cell, table
 from ttmem.view.units import UNKNOWN, signed_text, size_text
 
 __all__ = ["room_table"]
 
 
 def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Line]:
-    """By chip: headroom of L1, largest blocks, the fullest core."""
+    """By chip: the fullest core now and planned, headroom of L1, largest blocks."""
     columns = [
         Column("CHIP", least=8),
+        Column("PLANNED", is_right=True),
         Column("HEADROOM", is_right=True),
         Column("L1 BLOCK", is_right=True),
         Column("DRAM BLOCK", is_right=True),
@@ -26,13 +27,14 @@ def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Lin
         rows.append(
             [
                 device_title([usage.device]),
+                cell(size_text(usage.planned_core_bytes)),
                 cell(signed_text(usage.headroom_bytes)),
                 cell(size_text(_block(usage, Pool.L1, is_of_bank=True))),
                 cell(size_text(_block(usage, Pool.DRAM))),
                 cell(_fullest(usage), Role.PLAIN),
             ]
         )
-    return grid(columns, rows, width=width)
+    return table(columns, rows, width=width)
 
 
 def _block(usage: DeviceUsage, pool: Pool, *, is_of_bank: bool = False) -> int | None:
@@ -43,8 +45,8 @@ def _block(usage: DeviceUsage, pool: Pool, *, is_of_bank: bool = False) -> int |
 
 
 def _fullest(usage: DeviceUsage) -> str:
-    if usage.worst_core_bytes is None:
+    if usage.fullest_core_bytes is None:
         return UNKNOWN
     of = "" if usage.core_bytes is None else f" of {size_text(usage.core_bytes)}"
-    where = "every core" if usage.worst_core is None else "core {},{}".format(*usage.worst_core)
-    return f"{where}: {size_text(usage.worst_core_bytes)}{of}"
+    where = "every core" if usage.fullest_core is None else "core {},{}".format(*usage.fullest_core)
+    return f"{where}: {size_text(usage.fullest_core_bytes)}{of}"

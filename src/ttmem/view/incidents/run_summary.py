@@ -15,8 +15,7 @@ from ttmem.view.incidents.rows import labelled
 from ttmem.view.incidents.words import headline, incident_title, site_text
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, Span, clean, fitted
-from ttmem.view.units import count_text, ranges_text
-from ttmem.view.words import plural
+from ttmem.view.units import count_text, plural, ranges_text
 
 __all__ = ["run_incidents"]
 

@@ -5,25 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from ttmem.analysis import AddressLine, Explanation, MemoryHolder
 from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import HeldEntry
-from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.incidents.address_map import address_map, legend
 from ttmem.view.incidents.block import floor_text, freeing_text, replay_rows
+from ttmem.view.incidents.explained import ages_text, amount, asked_by, entry_line, holder_name, why_text
 from ttmem.view.incidents.rows import labelled, titled
-from ttmem.view.incidents.words import (
-    ages_text,
-    amount,
-    asked_by,
-    entry_line,
-    headline,
-    holder_name,
-    incident_title,
-    is_per_core_memory,
-    why_text,
-)
-from ttmem.view.page import PageOptions, wrapped
-from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of
-from ttmem.view.units import count_text, size_text
-from ttmem.view.words import plural
+from ttmem.view.incidents.words import headline, incident_title, is_per_core_memory
+from ttmem.view.page import PageOptions
+from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of, wrapped
+from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.units import count_text, plural, size_text
 
 __all__ = ["incident_story"]
 
@@ -47,7 +37,7 @@ def incident_story(
         _holders("HELD BY PHASE", explanation.by_phase, explanation, options, most),
         _l1(explanation, options),
         _said(explanation, options),
-        wrapped(explanation.notes, Role.HIGH, "! ", options),
+        wrapped(explanation.notes, Role.HIGH, "! ", options.width),
     ]
     lines: list[Line] = []
     for block in filter(None, blocks):
@@ -119,14 +109,14 @@ def _to_free(explanation: Explanation, options: PageOptions, most: int) -> list[
         text = "No set of buffers would open a large enough block: what lies in the way cannot be freed."
         if explanation.cause == "too_large":
             text = "Nothing that could be freed makes enough room."
-        return [(Span(" TO MAKE ROOM", Role.TITLE),), *wrapped([text], Role.PLAIN, "", options)]
+        return [(Span(" TO MAKE ROOM", Role.TITLE),), *wrapped([text], Role.PLAIN, "", options.width)]
     lines: list[Line] = [(Span(" TO MAKE ROOM", Role.TITLE), Span("  the fewest buffers that must go", Role.DIM))]
     lines += _entries(freeing.entries[:most], explanation, options)
     if len(freeing.entries) > most:
         lines.append((Span(f"   ... {count_text(len(freeing.entries) - most)} more (--all)", Role.DIM),))
     proof = "." if freeing.is_least else "; there were too many combinations to try all, so fewer may do."
     lines += wrapped(
-        [text.capitalize()[:1] + text[1:] + proof for text in freeing_text(explanation)], Role.GOOD, "", options
+        [text.capitalize()[:1] + text[1:] + proof for text in freeing_text(explanation)], Role.GOOD, "", options.width
     )
     return lines
 
@@ -143,14 +133,14 @@ def _in_the_way(explanation: Explanation, options: PageOptions, most: int) -> li
             if is_whole
             else ("Which buffers those are was not kept.")
         )
-        return [(Span(title, Role.TITLE),), *wrapped([text], Role.PLAIN, "", options)]
+        return [(Span(title, Role.TITLE),), *wrapped([text], Role.PLAIN, "", options.width)]
     words = f"  every buffer that begins below {hex(clash.end_address or 0)} on those cores; lowest first"
     lines: list[Line] = [(Span(title, Role.TITLE), Span(words, Role.DIM))]
     lines += _entries(clash.in_the_way[:most], explanation, options)
     if len(clash.in_the_way) > most:
         lines.append((Span(f"   ... {count_text(len(clash.in_the_way) - most)} more (--all)", Role.DIM),))
     text = f"All of them must go or move, or the circular buffers take {size_text(clash.missing_bytes)} less per core."
-    lines += wrapped([text], Role.GOOD, "", options)
+    lines += wrapped([text], Role.GOOD, "", options.width)
     return lines
 
 
@@ -177,7 +167,7 @@ def _entries(entries: Sequence[HeldEntry], explanation: Explanation, options: Pa
                 cell(age, Role.DIM),
             ]
         )
-    return grid(columns, rows, width=options.width)
+    return table(columns, rows, width=options.width)
 
 
 def _name_column(title: str, names: Iterable[str], options: PageOptions) -> Column:
@@ -223,7 +213,7 @@ def _holders(
     )
     lines: list[Line] = [
         (Span(f" {title}", Role.TITLE), Span(each, Role.DIM)),
-        *grid(columns, rows, width=options.width),
+        *table(columns, rows, width=options.width),
     ]
     if len(holders) > most:
         lines.append((Span(f"   ... {count_text(len(holders) - most)} more (--all)", Role.DIM),))
@@ -245,11 +235,11 @@ def _l1(explanation: Explanation, options: PageOptions) -> list[Line]:
     if floor.refused:
         names = ", ".join("?" if need.program is None else str(need.program) for need in floor.refused[:8])
         texts.append(f"Would be refused now: {plural(len(floor.refused), 'program', 's')} ({names}).")
-    return [(Span(" L1", Role.TITLE),), *wrapped(texts, Role.PLAIN, "", options)] if texts else []
+    return [(Span(" L1", Role.TITLE),), *wrapped(texts, Role.PLAIN, "", options.width)] if texts else []
 
 
 def _said(explanation: Explanation, options: PageOptions) -> list[Line]:
     text = clean(explanation.incident.text.strip().replace("\n", " "))
     if not text:
         return []
-    return [(Span(" THE RUNTIME SAID", Role.TITLE),), *wrapped([text], Role.DIM, "", options)]
+    return [(Span(" THE RUNTIME SAID", Role.TITLE),), *wrapped([text], Role.DIM, "", options.width)]

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Generic, TypeVar
 
 from ttmem.errors import SelectionError
-from ttmem.view.grid import Column, cell, grid
 from ttmem.view.spans import Line, Role
+from ttmem.view.table import Column, cell, table
 
 __all__ = ["BYTES_PER", "Field", "Question", "chosen_fields", "field_list"]
 
@@ -38,8 +39,6 @@ def chosen_fields(names: str, fields: Sequence[Field[Row]]) -> Question[Row]:
 
 
 def _refuse(name: str, known: Iterable[str]) -> bool:
-    from difflib import get_close_matches  # only mistakes pay for it
-
     nearest = get_close_matches(name, list(known), n=_NEAREST, cutoff=0.5)
     hint = f"nearest: {', '.join(nearest)}" if nearest else f"known: {', '.join(known)}"
     raise SelectionError(f"no field {name!r}; {hint}")
@@ -51,4 +50,4 @@ def field_list(fields: Sequence[Field[Row]], *, width: int | None) -> list[Line]
     for field in fields:
         names = ", ".join((field.name, *field.aliases))
         rows.append([cell(names, Role.INDEX), cell(field.unit or "-", Role.DIM), cell(field.purpose)])
-    return grid([Column("FIELD"), Column("UNIT"), Column("MEANING")], rows, width=width)
+    return table([Column("FIELD"), Column("UNIT"), Column("MEANING")], rows, width=width)

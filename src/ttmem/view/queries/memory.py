@@ -66,8 +66,8 @@ def _free(pool: Pool) -> Callable[[MemoryRow], int | None]:
     return value
 
 
-def _circular_buffers(row: MemoryRow) -> int | None:
-    """What cores give up for them; the sum over programs, of which some overlap, only where it was read."""
+def _planned(row: MemoryRow) -> int | None:
+    """What cores give up for circular buffers; where that was not followed, only what was read is known."""
     footprint = row.usage.activity.footprint
     if footprint:
         return footprint.planned_bytes
@@ -76,10 +76,15 @@ def _circular_buffers(row: MemoryRow) -> int | None:
     return used if not used or (usage and usage.is_read) else None
 
 
+def _resident(row: MemoryRow) -> int | None:
+    footprint = row.usage.activity.footprint
+    return footprint.resident_bytes if footprint else None if row.used_bytes(Pool.CB) else _planned(row)
+
+
 def _kernels(row: MemoryRow) -> int | None:
     if row.usage.launch_count is None:
         return None
-    return sum(kernel.used_bytes for kernel in row.usage.kernels)
+    return sum(kernel.used_bytes or 0 for kernel in row.usage.kernels)
 
 
 MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
@@ -101,13 +106,46 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
         _of_pool(Pool.DRAM, lambda u: u.largest_free_bytes),
         "MiB",
     ),
-    Field("l1.total", "L1 of all worker cores that programs may use", lambda row: row.usage.l1_total_bytes, "KiB"),
-    Field("l1.used", "buffers, small buffers and the kernel ring", lambda row: row.usage.l1_used_bytes, "KiB"),
-    Field("l1.buffers", "buffers alone", _used(Pool.L1), "KiB"),
-    Field("l1.cb", "what cores give up for circular buffers of all loaded programs", _circular_buffers, "KiB"),
-    Field("l1.kernel", "code of all loaded kernels; they share the ring, so it may exceed it", _kernels, "KiB"),
+    Field("l1.total", "banks x bank size", _total(Pool.L1), "KiB"),
+    Field("l1.used", "L1 buffers and nothing else", _used(Pool.L1), "KiB", ("l1.buffers",)),
+    Field("l1.free", "total - used", _free(Pool.L1), "KiB"),
+    Field("l1.peak", "highest use while somebody watched", _of_pool(Pool.L1, lambda u: u.peak_bytes), "KiB"),
+    Field(
+        "l1.largest_free",
+        "the largest block that is still free",
+        _of_pool(Pool.L1, lambda u: u.largest_free_bytes),
+        "KiB",
+    ),
     Field("l1.small", "small buffers (L1_SMALL)", _used(Pool.L1_SMALL), "KiB"),
-    Field("l1.peak_core", "the fullest core: buffers, CBs and ring", lambda r: r.usage.worst_core_bytes, "KiB"),
+    Field("l1.kernel", "code of all loaded kernels; they share the ring, so it may exceed it", _kernels, "KiB"),
+    Field(
+        "core.used",
+        "the fullest core now: buffers, resident circular buffers, kernel ring",
+        lambda row: row.usage.fullest_core_bytes,
+        "KiB",
+        ("fullest_core", "l1.peak_core"),
+    ),
+    Field("core.total", "what a core has: kernel ring and L1 bank", lambda row: row.usage.core_bytes, "KiB"),
+    Field(
+        "core.planned",
+        "the fullest core with circular buffers of all loaded programs",
+        lambda row: row.usage.planned_core_bytes,
+        "KiB",
+    ),
+    Field(
+        "headroom",
+        "lowest L1 buffer less end of all circular buffers; below 0 a program would be refused",
+        lambda row: row.usage.headroom_bytes,
+        "KiB",
+    ),
+    Field(
+        "cb.planned",
+        "what cores give up for circular buffers of all loaded programs: their union",
+        _planned,
+        "KiB",
+        ("l1.cb",),
+    ),
+    Field("cb.resident", "the same of the programs that ran last", _resident, "KiB"),
     Field("trace.used", "trace buffers in DRAM", _used(Pool.TRACE), "MiB"),
     Field("apps.count", "live processes on the chip", lambda row: row.app_count),
     Field("source", "counted, counter, read, sample or unknown", lambda row: source_of(row.usage)),

@@ -30,8 +30,16 @@ def test_inventories_have_no_room_and_say_so(stage: Stage) -> None:
 
     table = ttmem.memory_summary(LEFT_INDEX)
 
-    assert "  cb*   64.00 KiB  64.00 KiB      1\n" in table
-    assert table.endswith("* what all loaded programs would take together; they share that memory\n")
+    assert "  cb*   64.00 KiB            1\n" in table
+    assert table.endswith("* planned: of all loaded programs, which share that memory; cb resident now: [N/A]\n")
+
+
+def test_circular_buffers_of_programs_that_share_addresses_count_once(stage: Stage) -> None:
+    for program in (1, 2):
+        ttmem.report_cb_alloc(stage.left, program, 4096, 1024 * program, 64, 0, program)
+
+    assert ttmem.memory_allocated(LEFT_INDEX, "cb") == ttmem.max_memory_allocated(LEFT_INDEX, "cb") == 64 * 2048
+    assert "  cb*   128.00 KiB " in ttmem.memory_summary(LEFT_INDEX)
 
 
 def test_figures_are_those_of_the_other_functions(stage: Stage) -> None:

@@ -7,11 +7,15 @@ writes them as texts, its raw words as hexadecimal ones.
 from collections.abc import Sequence
 from typing import TypedDict, TypeVar, cast
 
-from ttmem.snapshot import DeviceUsage, Finding, Foreign, Host, ProcessUsage, Snapshot, TimeNs
+import msgspec
+
+from ttmem.devices import Pool
+from ttmem.snapshot import DeviceUsage, Finding, Foreign, Host, ProcessDevice, ProcessUsage, Snapshot, TimeNs
 from ttmem.snapshot.identity import Identity, chip_of, identity_of
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
-from ttmem.snapshot.values import Answer, Struct, time_text
+from ttmem.snapshot.usage import kinds_shown
+from ttmem.snapshot.values import Answer, Count, Struct, replace, time_text
 
 __all__ = ["SmiDocument", "smi_document"]
 
@@ -137,10 +141,19 @@ class SmiDevice(Struct, frozen=True):
     ttmem: DeviceUsage
 
 
+class SmiProcess(ProcessUsage, frozen=True, kw_only=True):
+    """One process: tt-smi's keys, and ours."""
+
+    pid: Count | None  # type: ignore[assignment]  # None: no process is known to have written its journal
+    device: Count | None  # lowest index among its chips; all of them are in `devices`
+    dev_node: str | None  # the driver's file of that chip: its number and the index may differ
+    cmdline: str  # its command line, cut at 255 bytes
+
+
 class ProcessIncident(Struct, frozen=True):
     """An incident, and whose it is."""
 
-    pid: int
+    pid: Count | None
     label: str
     incident: Incident
 
@@ -157,7 +170,7 @@ class SmiDocument(Answer, frozen=True, kw_only=True):
     host_info: HostInfo
     host_sw_vers: HostVersions
     device_info: tuple[SmiDevice, ...]
-    processes: tuple[ProcessUsage, ...]  # with their details; ended ones only with `--all`
+    processes: tuple[SmiProcess, ...]  # with their details; ended ones only with `--all`
     incidents: tuple[ProcessIncident, ...]  # all that are kept, oldest first
     findings: tuple[Finding, ...]  # all that does not add up; damaged files first
     foreign: tuple[Foreign, ...]  # what belongs to others and may not be read
@@ -178,8 +191,10 @@ def smi_document(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry] = ()) ->
         host_info=_host(snapshot.host),
         host_sw_vers={"ttmem": snapshot.host.version or None},
         device_info=tuple(_device(usage, telemetry) for usage in snapshot.devices),
-        processes=snapshot.processes,
-        incidents=tuple(ProcessIncident(process.pid, process.label, one) for process, one in snapshot.incidents),
+        processes=tuple(_process(process, snapshot.devices, telemetry) for process in snapshot.processes),
+        incidents=tuple(
+            ProcessIncident(process.pid or None, process.label, one) for process, one in snapshot.incidents
+        ),
         findings=snapshot.findings,
         foreign=snapshot.foreign,
         errors=snapshot.errors,
@@ -209,8 +224,32 @@ def _device(usage: DeviceUsage, telemetry: Sequence[ChipTelemetry]) -> SmiDevice
         firmwares=_filled(Firmwares, {"fw_bundle_version": chip.firmware if chip else None}),
         limits=_filled(Limits, _limits(chip) if chip else {}),
         dev_node=identity.dev_node,
-        ttmem=usage,
+        ttmem=replace(usage, pools=usage.shown_pools, kinds=kinds_shown(usage.kinds)),
     )
+
+
+def _process(process: ProcessUsage, chips: Sequence[DeviceUsage], telemetry: Sequence[ChipTelemetry]) -> SmiProcess:
+    numbers = {held.device.number for held in process.devices}
+    places = [usage.device for usage in chips if usage.device.number in numbers and usage.device.index is not None]
+    first = min(places, key=lambda device: device.index or 0, default=None)
+    fields = msgspec.structs.asdict(process)
+    fields |= {
+        "pid": process.pid or None,
+        "pools": process.shown_pools,
+        "kinds": kinds_shown(process.kinds),
+        "devices": tuple(map(_held, process.devices)),
+        "phases": tuple(phase for phase in process.phases if phase.pool is not Pool.CB),
+    }
+    return SmiProcess(
+        device=first.index if first else None,
+        dev_node=identity_of(first, telemetry).dev_node if first else None,
+        cmdline=process.command,
+        **fields,
+    )
+
+
+def _held(held: ProcessDevice) -> ProcessDevice:
+    return replace(held, pools=held.shown_pools, kinds=kinds_shown(held.kinds))
 
 
 def _filled(kind: type[Keys], known: Words) -> Keys:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Snapshot
+from ttmem.snapshot.device import Device
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import clean
 from ttmem.view.units import UNKNOWN
@@ -48,7 +49,7 @@ def _block(usage: DeviceUsage) -> Iterator[str]:
     arch = clean(device.arch or device.board).partition("_")[0].capitalize() or "unknown"
     buffers, circular_buffers, kernels = usage.used_bytes(Pool.L1), _circular_buffers(usage), _kernels(usage)
     known = [size for size in (buffers, circular_buffers, kernels) if size is not None]
-    capacity = usage.l1_total_bytes or device.capacity(Pool.L1)
+    capacity = _l1_bytes(device)
     yield f"Device {name} ({arch}):"
     yield "  L1 Memory:"
     yield f"{'    Buffers:':{_VALUE_AT}}{_tight(buffers)}"
@@ -76,8 +77,15 @@ def _circular_buffers(usage: DeviceUsage) -> int | None:
     return footprint.planned_bytes if footprint else usage.used_bytes(Pool.CB)
 
 
+def _l1_bytes(device: Device) -> int | None:
+    """What buffers, circular buffers and kernels share: all banks, and the kernel ring of every core if it is known."""
+    banks, grid = device.capacity(Pool.L1), device.grid
+    ring = (device.kernel_ring_bytes or 0) * grid[0] * grid[1] if grid else 0
+    return banks + (device.capacity(Pool.L1_SMALL) or 0) + ring if banks and ring else banks
+
+
 def _kernels(usage: DeviceUsage) -> int | None:
-    return None if usage.launch_count is None else sum(kernel.used_bytes for kernel in usage.kernels)
+    return None if usage.launch_count is None else sum(kernel.used_bytes or 0 for kernel in usage.kernels)
 
 
 def _tight(size_bytes: int | None) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.identity import identity_of, open_count_of, tray_of
 from ttmem.snapshot.telemetry import ChipTelemetry
-from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean
+from ttmem.view.table import Cell, Column, cell, table
 from ttmem.view.units import UNKNOWN, count_text
 
 __all__ = ["device_list"]
@@ -38,7 +38,7 @@ def device_list(
         name = device.uuid or clean(device.name)
         opened = count_text(open_count_of(usage, telemetry))
         rows.append([index, *map(_maybe, texts), _maybe(name), _maybe(opened)])
-    lines = grid(columns, rows, width=width)
+    lines = table(columns, rows, width=width)
     return [*lines, *([()] if nameless else []), *(_nameless_line(chip) for chip in nameless)]
 
 

@@ -8,16 +8,16 @@ from functools import partial
 from ttmem.devices import BinaryStatus, Cache, CoreType
 from ttmem.snapshot import CacheUsage, CoreUsage, ProcessUsage, Program, RingUsage
 from ttmem.view.device_tables import Group, device_title, devices_word
-from ttmem.view.grid import Cell, Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, broken, clean, clipped
-from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
-from ttmem.view.words import pid_text
+from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.units import UNKNOWN, count_text, pid_text, share_text, size_text
 
 __all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
 
 _MOST_PROGRAMS = 20
 _OPERATION_MOST = 28
 _WIDE = 100  # from here on there is room for the columns that matter less
+_RARE = ("BYPASS", "EMPTIED")
 _CORES = (CoreType.TENSIX, CoreType.ACTIVE_ETH, CoreType.IDLE_ETH, CoreType.DRAM, CoreType.UNKNOWN)
 
 
@@ -33,7 +33,7 @@ def core_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
         by_type = {usage.core_type: usage for usage in group[0].activity.cores}
         if by_type:
             rows.append([_title(group), *(_core_cell(by_type.get(core)) for core in types)])
-    return grid(columns, rows, width=width)
+    return table(columns, rows, width=width)
 
 
 def footprint_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
@@ -55,7 +55,7 @@ def footprint_table(groups: Sequence[Group], *, width: int | None) -> list[Line]
             footprint.worst_planned_bytes,
         )
         rows.append([_title(group), *(_size(size, mark) for size in sizes)])
-    return grid(columns, rows, width=width) if rows else []
+    return table(columns, rows, width=width) if rows else []
 
 
 def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
@@ -73,7 +73,7 @@ def ring_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
             rows.append([_title(group) if ring is rings[0] else (), *_ring_cells(ring)])
     if not rows:
         return []
-    head, *body = grid(columns, rows, width=width)
+    head, *body = table(columns, rows, width=width)
     lines = [head]
     for group in shown:
         count = len(group[0].activity.rings)
@@ -92,20 +92,18 @@ def _stall_lines(group: Group, width: int | None) -> Iterator[Line]:
 
 def cache_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
     """Device x cache: hits, misses and what is held."""
-    is_wide = width is None or width >= _WIDE
-    rare = ("BYPASS", "EMPTIED") if is_wide else ()
-    titles = ("HITS", "MISSES", "RATE", "EVICTED", *rare, "ENTRIES", "HELD", "TWICE")
+    titles = ("HITS", "MISSES", "RATE", "EVICTED", *_RARE, "ENTRIES", "HELD", "TWICE")
     columns = [
         Column("CACHES", least=13),
         Column("", least=10),
-        *(Column(title, is_right=True, least=5) for title in titles),
+        *(Column(title, is_right=True, least=5, wide_from=_WIDE if title in _RARE else 0) for title in titles),
     ]
     rows: list[list[Cell]] = []
     for group in groups:
         for usage in group[0].activity.caches:
             title = _title(group) if usage is group[0].activity.caches[0] else ()
-            rows.append([title, cell(usage.cache.word), *_cache_cells(usage, is_wide=is_wide)])
-    return grid(columns, rows, width=width, gap=1) if rows else []
+            rows.append([title, cell(usage.cache.word), *_cache_cells(usage)])
+    return table(columns, rows, width=width, gap=1) if rows else []
 
 
 def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_ascii: bool) -> list[Line]:
@@ -138,7 +136,7 @@ def program_table(processes: Sequence[ProcessUsage], *, width: int | None, is_as
     ]
     if not rows:
         return []
-    lines = grid(columns, rows, width=width)
+    lines = table(columns, rows, width=width)
     if len(programs) > _MOST_PROGRAMS:
         lines.append((Span(f" ... and {len(programs) - _MOST_PROGRAMS:,} more programs (all in --json)", Role.DIM),))
     return lines
@@ -189,9 +187,8 @@ def _ring_cells(ring: RingUsage) -> list[Line]:
     ]
 
 
-def _cache_cells(usage: CacheUsage, *, is_wide: bool) -> list[Line]:
-    rare = (usage.bypassed_count, usage.emptied_count) if is_wide else ()
-    counts = (usage.evicted_count, *rare, usage.entry_count)
+def _cache_cells(usage: CacheUsage) -> list[Line]:
+    counts = (usage.evicted_count, usage.bypassed_count, usage.emptied_count, usage.entry_count)
     is_counted_apart = usage.cache is Cache.IMAGE
     mark = "~" if usage.cache.is_estimate else ""
     return [

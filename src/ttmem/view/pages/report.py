@@ -17,8 +17,7 @@ from ttmem.view.device_tables import device_word
 from ttmem.view.queries.apps import held_bytes
 from ttmem.view.queries.memory import source_of, timestamp
 from ttmem.view.spans import Line, Role, Span, clean
-from ttmem.view.units import UNKNOWN, count_text, share_text, size_text
-from ttmem.view.words import pid_text
+from ttmem.view.units import UNKNOWN, count_text, pid_text, share_text, signed_text, size_text
 
 __all__ = ["SECTIONS", "report"]
 
@@ -125,20 +124,19 @@ def _pool(usage: DeviceUsage, pool: Pool, found: PoolUsage | None) -> Iterator[_
 
 
 def _l1(usage: DeviceUsage) -> Iterator[_Item]:
-    total, used = usage.l1_total_bytes, usage.l1_used_bytes
-    yield _Item(1, "L1 In All")
-    yield _Item(2, "Total", size_text(total))
-    yield _Item(2, "Used", size_text(used) + (_share(used / total) if total and used is not None else ""))
-    yield _Item(2, "Kernel Ring", size_text(usage.kernel_ring_bytes))
+    yield _Item(1, "Fullest Core")
+    yield _Item(2, "Total", size_text(usage.core_bytes))
+    yield _Item(2, "Used", size_text(usage.fullest_core_bytes) + _share(usage.fullest_core_share))
+    core = usage.fullest_core
+    yield _Item(2, "Core", f"{core[0]}-{core[1]}" if core else UNKNOWN)
+    yield _Item(2, "Planned", size_text(usage.planned_core_bytes))
+    yield _Item(2, "Headroom", signed_text(usage.headroom_bytes))
+    yield _Item(1, "Kernel Ring, All Cores", size_text(usage.kernel_ring_bytes))
     found = {pool.pool: pool for pool in usage.pools}
     for pool in _L1_POOLS:
         if pool in found or pool is Pool.L1:
             yield _Item(1, f"{pool.word.upper()} Buffers")
             yield from _pool(usage, pool, found.get(pool))
-    yield _Item(1, "Fullest Core")
-    yield _Item(2, "Total", size_text(usage.core_bytes))
-    yield _Item(2, "Used", size_text(usage.worst_core_bytes))
-    yield _Item(2, "Core", f"{usage.worst_core[0]}-{usage.worst_core[1]}" if usage.worst_core else UNKNOWN)
     yield from _programs(usage)
 
 

@@ -6,13 +6,14 @@ Chips of a mesh on which a process held the same share a row; its figures are th
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from ttmem.devices import Kind
+from ttmem.devices import Kind, Pool
 from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.device import ChipName
+from ttmem.snapshot.usage import kinds_shown
 from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import devices_word
-from ttmem.view.grid import Column, cell, grid
 from ttmem.view.spans import Line, Role, Span, clean, width_of
+from ttmem.view.table import Column, cell, table
 from ttmem.view.units import clock_text, count_text, size_text
 
 _LABEL_MOST = 40  # the heading has the whole command
@@ -34,12 +35,13 @@ def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
     for process in processes:
         name = _name(process)
         for group in grouped(process.devices, _highest):
-            for usage in group[0].pools:
+            for usage in group[0].shown_pools:
+                if usage.pool is Pool.CB and not usage.used_bytes:
+                    continue  # how high their union was is not watched
                 where = _where(held.device for held in group)
                 rows.append([_pid(process), name, where, *_peak(usage, is_live=process.is_live)])
-        for phases in grouped(
-            process.phases, lambda phase: (phase.name, phase.pool, phase.peak_bytes, phase.run_count)
-        ):
+        listed = (phase for phase in process.phases if phase.pool is not Pool.CB)
+        for phases in grouped(listed, lambda phase: (phase.name, phase.pool, phase.peak_bytes, phase.run_count)):
             phase = phases[0]
             in_phase = cell(f"phase {clean(phase.name)}", Role.NOTICE)
             figures = (cell(size_text(phase.peak_bytes)), cell(clock_text(phase.time_ns), Role.DIM))
@@ -47,7 +49,7 @@ def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
             where = _where(phase.device for phase in phases)
             rows.append([_pid(process), in_phase, where, cell(phase.pool.word), *figures, runs])
     columns = [*_WHO, Column("POOL"), Column("PEAK", is_right=True), Column("AT"), Column("")]
-    return grid(columns, rows, width=None) if rows else []
+    return table(columns, rows, width=None) if rows else []
 
 
 def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
@@ -55,17 +57,18 @@ def _left(processes: Sequence[ProcessUsage]) -> list[Line]:
     rows = []
     for process in processes:
         for group in grouped(process.devices, lambda held: held.kinds):
-            for usage in group[0].kinds:
+            for usage in kinds_shown(group[0].kinds):
                 if usage.used_bytes or (usage.count and usage.kind is not Kind.PROGRAM_BINARY):
                     mark = "~" if usage.is_estimated else ""
-                    figures = cell(count_text(usage.count)), cell(mark + size_text(usage.used_bytes))
+                    size = () if usage.used_bytes is None else cell(mark + size_text(usage.used_bytes))
+                    figures = cell(count_text(usage.count)), size
                     where = _where(held.device for held in group)
                     kind = cell(usage.kind.word.replace("_", " "))
                     rows.append([_pid(process), _name(process), where, kind, *figures])
     if not rows:
         return []
     columns = [*_WHO, Column("STILL ALIVE"), Column("COUNT", is_right=True), Column("SIZE", is_right=True)]
-    return [(), *grid(columns, rows, width=None)]
+    return [(), *table(columns, rows, width=None)]
 
 
 def _living(processes: Sequence[ProcessUsage]) -> list[Line]:
@@ -112,7 +115,7 @@ def grouped(things: Iterable[_Thing], what: Callable[[_Thing], Hashable]) -> lis
 
 
 def _highest(held: ProcessDevice) -> Hashable:
-    return tuple((usage.pool, usage.peak_bytes, usage.used_bytes) for usage in held.pools)
+    return tuple((usage.pool, usage.peak_bytes, usage.used_bytes) for usage in held.shown_pools)
 
 
 def _pid(process: ProcessUsage) -> Line:
@@ -139,9 +142,11 @@ def _times(count: int) -> str:
 
 def _peak(usage: PoolUsage, *, is_live: bool) -> tuple[Line, ...]:
     left = f"{size_text(usage.used_bytes)} {'held now' if is_live else 'never freed'}" if usage.used_bytes else ""
+    word, peak = cell(usage.pool.word), cell(size_text(usage.peak_bytes))
+    if usage.pool is Pool.CB and not usage.is_read:
+        return word, peak, (), cell(f"planned {'now' if is_live else 'at the end'}", Role.DIM)
     mark = "planned" if usage.is_planned else left
-    peak = size_text(usage.peak_bytes)
-    return cell(usage.pool.word), cell(peak), cell(clock_text(usage.peak_time_ns), Role.DIM), cell(mark, Role.DIM)
+    return word, peak, cell(clock_text(usage.peak_time_ns), Role.DIM), cell(mark, Role.DIM)
 
 
 _WHO = (Column("PID", is_right=True), Column("LABEL"), Column("DEV"))

@@ -11,11 +11,13 @@ from ttmem.devices import BufferLayout, CoreType, Kind
 from ttmem.snapshot.dump import Dump, DumpDevice, DumpedAllocation, DumpGroup
 from ttmem.tracking import FoundBy
 from ttmem.view.device_tables import device_title
-from ttmem.view.grid import Cell, Column, cell, grid
-from ttmem.view.page import PageOptions, source_line, wrapped
-from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import age_text, clock_text, count_text, packed_text, size_text
-from ttmem.view.words import no_lines_text, pid_text, plural, process_text, reason_text, stack_text, what_text
+from ttmem.view.incidents.lines import incident_list
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.ps import source_line
+from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of, wrapped
+from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.units import age_text, clock_text, count_text, packed_text, pid_text, plural, size_text
+from ttmem.view.words import no_lines_text, process_text, reason_text, stack_text, what_text
 
 __all__ = ["dump_page"]
 
@@ -40,8 +42,8 @@ def dump_page(dump: Dump, options: PageOptions) -> list[Line]:
     for devices in groups:
         for group in devices[0].groups:
             blocks.append(_list(devices, group, dump, options))
-    blocks.append(wrapped(_doubts(dump), Role.HIGH, "! ", options))
-    blocks.append(wrapped([*_no_lines(dump), *_notes(dump, groups)], Role.DIM, "", options))
+    blocks.append(wrapped(_doubts(dump), Role.HIGH, "! ", options.width))
+    blocks.append(wrapped([*_no_lines(dump), *_notes(dump, groups)], Role.DIM, "", options.width))
     lines: list[Line] = []
     for block in filter(None, blocks):
         lines += [(), *block] if lines else block
@@ -75,20 +77,22 @@ def _totals(groups: Sequence[Group], width: int | None) -> list[Line]:
         Column("TYPE", least=18),
         Column("ALIVE", is_right=True, least=9),
         Column("BYTES", is_right=True, least=9),
-        Column(""),
     ]
+    has_resident = any(group.resident_bytes is not None for devices in groups for group in devices[0].groups)
+    columns += [*([Column("RESIDENT", is_right=True)] if has_resident else []), Column("")]
     rows: list[list[Cell]] = []
     for devices in groups:
         for group in devices[0].groups:
             is_first = group is devices[0].groups[0]
             title = device_title([found.device for found in devices]) if is_first else ()
+            resident = () if group.resident_bytes is None else cell(size_text(group.resident_bytes))
             mark = cell("planned", Role.DIM) if group.is_planned else ()
             figures = (
                 cell(count_text(group.count)),
                 cell(("~" if group.is_estimated else "") + size_text(group.used_bytes)),
             )
-            rows.append([title, cell(_type_word(group)), *figures, mark])
-    return grid(columns, rows, width=width)
+            rows.append([title, cell(_type_word(group)), *figures, *([resident] if has_resident else []), mark])
+    return table(columns, rows, width=width)
 
 
 def _type_word(group: DumpGroup) -> str:
@@ -100,12 +104,10 @@ def _incidents(dump: Dump, options: PageOptions) -> list[Line]:
     refused = [note for note in dump.process_notes if note.was_refused]
     if not refused:
         return []
-    from ttmem.view.incidents.lines import incident_list  # here: most dumps have none
-
     devices = [found.device for found in dump.devices]
     told = [(note, note.is_ended) for note in refused]
     lines, notes = incident_list(told, devices, dump.time_ns, options.width, is_ascii=options.is_ascii)
-    return lines + wrapped(notes, Role.DIM, "", options)
+    return lines + wrapped(notes, Role.DIM, "", options.width)
 
 
 def _list(devices: Group, group: DumpGroup, dump: Dump, options: PageOptions) -> list[Line]:
@@ -117,7 +119,8 @@ def _list(devices: Group, group: DumpGroup, dump: Dump, options: PageOptions) ->
     if group.allocations:
         lines += _allocation_table(group, dump.time_ns, options)
     if group.more_count:
-        more = f"{count_text(group.more_count)} more, {size_text(group.more_bytes)}"
+        size = "" if group.more_bytes is None else f", {size_text(group.more_bytes)}"
+        more = f"{count_text(group.more_count)} more{size}"
         others = f", of {plural(group.more_sum_count, _SUMMED[dump.by], 's')}" if group.more_sum_count else ""
         lines.append((Span(" " * 3), Span(f"... {more}{others} (--all)", Role.DIM)))
     return lines
@@ -140,7 +143,7 @@ def _sum_table(group: DumpGroup, by: str, options: PageOptions) -> list[Line]:
                 partial(_name, text, Role.PLAIN if is_known else Role.DIM, options.is_ascii),
             ]
         )
-    return grid(columns, rows, width=options.width)
+    return table(columns, rows, width=options.width)
 
 
 def _name(text: str, role: Role, is_ascii: bool, width: int) -> Line:
@@ -165,7 +168,7 @@ def _allocation_table(group: DumpGroup, time_ns: int, options: PageOptions) -> l
     ]
     shown = [part for part in parts if part.is_there]
     rows = [[part.cell_of(one) for part in shown] for one in group.allocations]
-    return grid([part.column for part in shown], rows, width=options.width)
+    return table([part.column for part in shown], rows, width=options.width)
 
 
 def _has_room(options: PageOptions) -> bool:
@@ -312,7 +315,7 @@ def _notes(dump: Dump, groups: Sequence[Group]) -> Iterator[str]:
     if any(len(devices) > 1 for devices in groups):
         yield "What stands under several devices is alive on each of them."
     if any(group.is_planned for group in found):
-        yield "planned: what all loaded programs would take together; they share that memory."
+        yield "planned: of all loaded programs, which share that memory; resident: of those that ran last."
     if any(one.is_view for one in listed):
         yield "view: memory of another allocation, charged there."
     if any(group.is_estimated for group in found) or any(one.is_estimated for one in listed):
