@@ -1,8 +1,8 @@
-"""Promise: the overview of 200 processes on 32 chips is encoded in at most 2 ms of CPU and decoded in 4; with all
-details, about 2.8 MB, in 6 and 12.
+"""Promise: the overview of 200 processes on 32 chips is encoded in at most 2 ms of CPU and decoded in 4; with 2.8 MB of
+details in 6 and 12.
 
 The figures are those of a collector that reads 200 real journals; decoding is the first one of a client, which has no
-rows yet.
+rows yet. Every process holds something on all 32 chips, so the details of 64 of them are 2.8 MB.
 """
 
 import os
@@ -18,7 +18,7 @@ from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.usage import Snapshot
 from ttmem.sources.directories import Places
 
-PROCESSES, CHIPS, ALLOCATIONS = 200, 32, 20
+PROCESSES, CHIPS, ALLOCATIONS, DETAILED = 200, 32, 20, 64
 
 
 def measure(setting: Setting) -> Iterator[Row]:
@@ -29,8 +29,9 @@ def measure(setting: Setting) -> Iterator[Row]:
         Collector(Places(uid=os.getuid(), directory=str(own.directory))) as collector,
     ):
         collector.wait_settled()
-        overview, whole = collector.overview(), collector.snapshot()
-    for name, figures, encode_ms, decode_ms in (("overview", overview, 2, 4), ("all details", whole, 6, 12)):
+        overview = collector.overview()
+        detailed = collector.overview(details=[process.key for process in overview.processes[:DETAILED]])
+    for name, figures, encode_ms, decode_ms in (("overview", overview, 2, 4), ("with details", detailed, 6, 12)):
         text = encoded(figures)
         if decoded(text, Snapshot) != figures:
             raise RuntimeError(f"{name}: what was decoded is not what was encoded")

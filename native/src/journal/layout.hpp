@@ -87,9 +87,8 @@ struct Header {
     AtomicU32 threads_used;
     AtomicU64 target_refused;  // devices or meshes beyond kTargets
     AtomicU64 unreported;      // allocations that were seen and not reported, their device being unknown
-    AtomicU64
-        undivided_l1;  // openings of devices whose L1_SMALL buffers are counted as L1: they could not be distinguished
-    AtomicU64 incidents;                                // how many there were: the number of the newest
+    AtomicU64 undivided_l1;    // openings of devices whose L1_SMALL buffers are counted as L1
+    AtomicU64 incidents;       // how many there were: the number of the newest
     AtomicU64 incident_counts[kIncidentKinds][kPools];  // the same by kind and pool
     AtomicU64 stack_nodes_used;                         // the next node to be given
     AtomicU64 stack_texts_used;                         // bytes

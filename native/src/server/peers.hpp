@@ -1,6 +1,6 @@
 // Who is at the other end: processes by what the kernel says of each read, never by what a message claims.
 //
-// A process is reported by its pid in our namespace and watched through one pidfd, however many connections it has. One that
+// A process is known by its pid in our namespace and watched through one pidfd, however many connections it has. One that
 // cannot be seen from here (pid 0) goes by its connection, and by the pidfd the kernel gives for that.
 #pragma once
 
@@ -27,7 +27,7 @@ struct Connection {
 
     int file;
     uint64_t number;  // never used twice
-    ucred peer;       // anyone who connected
+    ucred peer;       // the process that connected
     Framing framing;
     std::string left;                      // bytes of a message that is not whole
     std::string outgoing;                  // replies that found no room

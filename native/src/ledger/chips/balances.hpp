@@ -37,7 +37,7 @@ struct PeakAmount : Amount {
     uint64_t peak_raw = 0;       // of a process: its journal's stamp
 };
 
-/// What a process, or all processes, holds on one chip.
+/// What a process, or all of them, holds on one chip.
 struct Cell {
     PeakAmount pools[kPools];
     KindAmount kinds[kKinds];

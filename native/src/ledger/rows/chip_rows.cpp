@@ -1,4 +1,4 @@
-// A chip, and what all processes together has there.
+// A chip, and what all processes together have there.
 #include <algorithm>
 #include <tuple>
 
