@@ -11,7 +11,11 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 LOW, HIGH = re.findall(r'"textual>=([\d.]+),<([\d.]+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[0]
-TESTS = ("tests/unit/monitor/terminal", "tests/faces/test_top.py", "tests/contract/test_foreign_names.py")
+TESTS = (
+    *(f"tests/unit/monitor/test_{name}.py" for name in ("app", "canvas", "driver")),
+    "tests/faces/test_top.py",
+    "tests/contract/test_foreign_names.py",
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

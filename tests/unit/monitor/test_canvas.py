@@ -75,6 +75,17 @@ def test_only_rows_that_differ_are_painted(before: list[int], after: list[int]) 
     ]
 
 
+@given(st.lists(st.lists(st.integers(0, 3), max_size=12), min_size=1, max_size=4))
+def test_rows_that_were_drawn_before_are_those_of_a_canvas_without_them(pictures: list[list[int]]) -> None:
+    canvas, fresh = Watched(), Watched()
+    for numbers in pictures:
+        canvas.show(picture(numbers), DARK, 10)
+
+    fresh.show(picture(pictures[-1]), DARK, 10)
+
+    assert [canvas.render_line(row) for row in range(12)] == [fresh.render_line(row) for row in range(12)]
+
+
 def test_another_theme_or_width_paints_all_of_it() -> None:
     canvas = Watched()
     light = theme(is_light=True, has_colour=True)

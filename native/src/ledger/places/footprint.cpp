@@ -100,12 +100,12 @@ Laid laid_out(const ForEach& for_each, const TextOf& text_of) {
     std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
     for_each([&](const RecordCopy& words) {
         if (words.kind() == TTMEM_PROGRAM_BINARY && words.launches() != 0) {
-            const uint64_t last = ProgramEntry::unpack(words).launched;
+            const uint64_t last = ProgramRecord::unpack(words).launched;
             launched[{words.target(), words.id}] = last != 0 ? last : words.sequence();
         }
         if (words.pool() != TTMEM_CB || !is_circular_buffer(words.kind())) return;
         if ((words.flags() & kView) != 0 || laid.is_too_much()) return;
-        const CircularBufferEntry cb = CircularBufferEntry::unpack(words);
+        const CircularBufferRecord cb = CircularBufferRecord::unpack(words);
         const auto [first, last] = span_at(cb.address, cb.per_core);
         const uint64_t cores = core_set_of(cb.core_set, cb.core_count, text_of, laid);
         laid.by_target[words.target()].push_back({first, last, cores, cb.program, 0});

@@ -45,7 +45,7 @@ def mem_get_info(device: Any = None, pool: Pool | str = "dram") -> tuple[int, in
     return min([_room(chip, where) for chip in chips_meant(device)], default=(0, 0))
 
 
-def circular_buffers(chip: Chip) -> tuple[int | None, int | None]:
+def circular_buffers(chip: OwnChip) -> tuple[int | None, int | None]:
     """What cores of a chip give up for circular buffers: planned (of all loaded programs) and resident (of those that
     ran last). None: not known."""
     return _native.own.circular_buffers(chip.targets)

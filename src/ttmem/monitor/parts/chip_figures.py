@@ -42,8 +42,8 @@ MOST_BESIDE = 2  # figures beside a bar
 _BESIDE = (("peak", ("DRAM peak", "L1 peak")), ("block", ("DRAM block", "L1 block")))
 _DENSE_ORDER = (
     *("planned", "headroom", "L1 buffers", "CBs now", "CBs planned", "L1_SMALL"),
-    *("app", "fabric", "dispatch", "untyped", "trace", "kernel ring"),
-    *("DRAM block", "L1 block", "DRAM peak", "L1 peak", "L1 total"),
+    *("app", "fabric", "dispatch", "untyped", "trace"),
+    *("DRAM block", "L1 block", "kernel ring", "DRAM peak", "L1 peak", "L1 total"),
 )
 _PLACES = {name: place for place, name in enumerate(_DENSE_ORDER)}
 _PERCENT_MOST = 9.995  # beyond it a share is no longer a readable number

@@ -1,8 +1,7 @@
 """What does not add up on a chip, in sentences."""
 
-from ttmem.collector.rows.findings import chip_findings
-
 from tests.support.simulated.sights import a_device_usage
+from ttmem.collector.rows.snapshots import chip_findings
 from ttmem.snapshot import replace
 
 
