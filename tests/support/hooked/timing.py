@@ -60,6 +60,14 @@ def _called_deep(block: Block, request: Request) -> Any:
     return chain[0]([*chain[1:], lambda _, asked: block(asked)], request)
 
 
+def _warmed(block: Block, turn: int) -> int:
+    """What the last block took, called by the very line that called the one before: another line is another stack."""
+    took = 0
+    for count in (min(_WARM, turn), turn):
+        took = int(_called_deep(block, {"count": count}))
+    return took
+
+
 def _made_and_freed(empty: Any, what: Request) -> None:
     empty(**what).deallocate(True)
 
@@ -99,8 +107,7 @@ class Timing:
         for _ in range(request["count"] // request["turn"]):
             for is_on in (0, 1):
                 self._switches.switch_hooks(is_on)
-                _called_deep(block, {"count": min(_WARM, request["turn"])})
-                turns[is_on].append(_called_deep(block, {"count": request["turn"]}))
+                turns[is_on].append(_warmed(block, request["turn"]))
         return turns
 
     def _add(self, request: Request) -> int:
