@@ -40,7 +40,6 @@ WORDS = (
     "trace.used",
     "trace.total",
 )
-MONITOR_LATER = {"l1.used", "l1.total", "l1.peak", "core.used", "core.total", "core.planned", "headroom"}
 
 
 def all_said(name: str, journals: Path) -> list[Saying]:
@@ -101,7 +100,7 @@ def differing(said: list[Saying], word: str) -> list[tuple[Saying, Saying]]:
     """Pairs that cannot be the same number."""
     by_chip: dict[int, list[Saying]] = defaultdict(list)
     for saying in said:
-        if saying.word == word and (saying.face != "monitor" or word not in MONITOR_LATER):
+        if saying.word == word:
             by_chip[saying.chip].append(saying)
     pairs = [pair for sayings in by_chip.values() for pair in combinations(sayings, 2)]
     return [(one, other) for one, other in pairs if not agree(one.value, other.value)]
@@ -111,7 +110,7 @@ def differing(said: list[Saying], word: str) -> list[tuple[Saying, Saying]]:
 def test_a_word_is_on_every_face_that_has_room_for_it(told: Told, word: str) -> None:
     faces = {saying.face for saying in told.of(QUICK) if saying.word == word}
 
-    assert set(SHOWN[word]) - faces - ({"monitor"} if word in MONITOR_LATER else set()) == set()
+    assert set(SHOWN[word]) - faces == set()
 
 
 @pytest.mark.parametrize(

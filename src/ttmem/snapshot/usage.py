@@ -216,16 +216,6 @@ class DeviceUsage(Struct, frozen=True):
         return ring * grid[0] * grid[1] if ring and grid else None
 
     @property
-    def worst_core_bytes(self) -> int | None:
-        """Older name of `planned_core_bytes`."""
-        return self.planned_core_bytes
-
-    @property
-    def worst_core(self) -> tuple[int, int] | None:
-        """Older name of `planned_core`."""
-        return self.planned_core
-
-    @property
     def shown_pools(self) -> tuple[PoolUsage, ...]:
         """With `cb` as the union per core."""
         return with_union(self.pools, self.activity.footprint.planned_bytes if self.activity.footprint else None)

@@ -34,6 +34,7 @@ _CARDS = {
     "dram_block": "dram.largest_free",
     "core": "core.used",
     "core_total": "core.total",
+    "planned_core": "core.planned",
     "headroom": "headroom",
     "buffers": "l1.used",
     "l1_total": "l1.total",

@@ -138,7 +138,7 @@ def l1_gauge(usage: DeviceUsage, pools: Pools) -> Gauge:
     footprint = usage.activity.footprint
     ring = min(used, usage.device.kernel_ring_bytes or 0) if usage.kernel_ring_bytes else 0
     resident = min(used - ring, (footprint.worst_resident_bytes or 0) if footprint else 0)
-    planned = max(0, (usage.worst_core_bytes or 0) - used)
+    planned = max(0, (usage.planned_core_bytes or 0) - used)
     sizes = ((used - ring - resident, BUFFERS), (ring, RING), (resident, CBS), (planned, PLANNED))
     parts = tuple(Part(size / total, *swatch) for size, swatch in sizes)
     return Gauge("L1", used, total, 0.0, parts, history_bytes=_capacity(Pool.L1, usage, pools))
@@ -280,7 +280,7 @@ def _block(pool: Pool, usage: DeviceUsage, pools: Pools) -> int | None:
 
 def _core_figures(usage: DeviceUsage) -> list[Figure]:
     """The fullest core with the circular buffers of all loaded programs, and how far those are from the buffers."""
-    planned, total, headroom = usage.worst_core_bytes, usage.core_bytes, usage.headroom_bytes
+    planned, total, headroom = usage.planned_core_bytes, usage.core_bytes, usage.headroom_bytes
     role = level_role(planned / total) if planned is not None and total else Role.DIM
     is_over = headroom is not None and headroom < 0
     return [

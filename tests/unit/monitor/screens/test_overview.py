@@ -36,7 +36,7 @@ def drawn(overview: Snapshot, area: DrawArea, state: screen.OverviewState | None
 def with_core(usage: DeviceUsage, **changes: Any) -> DeviceUsage:
     """The same chip with a fullest core."""
     core = {"core_bytes": 1430 * KIB, "fullest_core_bytes": 700 * KIB, "fullest_core": (3, 4)}
-    return replace(usage, **{**core, "worst_core_bytes": 900 * KIB, "headroom_bytes": 400 * KIB, **changes})
+    return replace(usage, **{**core, "planned_core_bytes": 900 * KIB, "headroom_bytes": 400 * KIB, **changes})
 
 
 def text_of(line: Line) -> str:
@@ -96,7 +96,7 @@ def numbers_of(usage: DeviceUsage) -> set[str]:
     """Every way in which a figure of a chip may be written."""
     footprint = usage.activity.footprint
     assert footprint
-    sizes = [usage.fullest_core_bytes, usage.core_bytes, usage.worst_core_bytes, usage.headroom_bytes]
+    sizes = [usage.fullest_core_bytes, usage.core_bytes, usage.planned_core_bytes, usage.headroom_bytes]
     sizes += [usage.kernel_ring_bytes, 0]
     sizes += [footprint.planned_bytes, footprint.resident_bytes]
     for pool in usage.pools:
