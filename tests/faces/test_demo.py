@@ -259,15 +259,15 @@ def test_a_terminal_that_cannot_be_painted_over_gets_one_table() -> None:
 
 INTERRUPTED = """\
 import signal, sys
-from ttmem.cli.demonstration import audience
+from ttmem.cli.demonstration import watcher
 from ttmem.cli.program import run_program
 
-def interrupted(*waiting, next_reports=audience.next_reports):
-    audience.next_reports = next_reports
+def interrupted(*waiting, next_reports=watcher.next_reports):
+    watcher.next_reports = next_reports
     signal.raise_signal(signal.SIGINT)
     return next_reports(*waiting)
 
-audience.next_reports = interrupted
+watcher.next_reports = interrupted
 sys.exit(run_program(["demo", "llama-8b", "--seconds", "60"]))
 """
 

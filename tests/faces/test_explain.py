@@ -207,7 +207,7 @@ def test_a_wrong_pid_is_a_mistake_and_an_empty_place_has_nothing_to_read(
 
     assert wrong.code == 2
     assert f"no process 1 reports, and there is no journal of it; known: {pid}" in wrong.err
-    assert (beyond.code, f"kept: {pid}-1" in beyond.err) == (2, True)
+    assert (beyond.code, f"recorded: {pid}-1" in beyond.err) == (2, True)
     assert (nothing.code, "no process reports" in nothing.err) == (1, True)
     assert (missing.code, false.code) == (1, 1)
     assert all(len(one.err.splitlines()) == 1 for one in (wrong, beyond, nothing, missing, false))
@@ -279,7 +279,7 @@ def test_incidents_whose_slots_were_taken_are_counted(tmp_path: Path, explain: C
         f"{pid}-{number}" for number in (9, 8, 7, 6, 5, 4, 2, 1)
     ]
     assert f"1 earlier incident of pid {pid}, details not kept." in kept.out
-    assert (taken.code, f"kept: {pid}-1" in taken.err) == (2, True)
+    assert (taken.code, f"recorded: {pid}-1" in taken.err) == (2, True)
 
 
 def test_a_process_killed_while_it_was_refused_is_never_said_to_have_had_nothing(

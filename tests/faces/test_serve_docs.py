@@ -30,6 +30,7 @@ def table(section: str) -> str:
 
 def test_every_flag_of_serve_is_described_and_no_other() -> None:
     described = set(re.findall(r"^\| `(--[\w-]+)", table("Flags"), flags=re.MULTILINE)) | {"-q", "--quiet"}
+    described.add("--no-seed-socket")  # the older form of --no-server-socket
 
     assert described == {flag for option in serve.params for flag in (*option.opts, *option.secondary_opts)}
     assert {flag for option in allocation_server_poc.params for flag in option.opts} < described

@@ -64,7 +64,7 @@ def test_without_a_copy_nothing_is_claimed_of_holes() -> None:
 
     assert (found.lines, found.freeing, found.holders, found.floor) == ((), None, (), None)
     assert found.cause == "full"  # by the figures alone
-    assert "not kept" in found.notes[0]
+    assert "not recorded" in found.notes[0]
 
 
 def test_what_other_threads_did_meanwhile_is_said() -> None:

@@ -172,7 +172,7 @@ def test_an_inspector_is_found_where_it_was_set_to_listen(tmp_path: Path) -> Non
         heard = said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS=address)
 
     assert heard.text == f"a server listens at {address}"
-    assert "nobody" in said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS="127.0.0.1:nonsense").text
+    assert "nothing" in said("inspector", tmp_path, TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS="127.0.0.1:nonsense").text
 
 
 def test_cards_are_counted_and_not_opened(tmp_path: Path) -> None:
