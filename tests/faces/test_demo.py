@@ -25,7 +25,7 @@ from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, ExpectedUse
 from ttmem.snapshot import ProcessUsage, replace
 from ttmem.sources.procfs import environment_of, stat_of
-from ttmem.view.units import size_text
+from ttmem.view.texts import size_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "demo.md").read_text(encoding="utf-8")
 TTMEM = [sys.executable, "-m", "ttmem"]

@@ -17,7 +17,7 @@ from ttmem.cli.inspect import inspect
 from ttmem.cli.ps import ps
 from ttmem.cli.run import run
 from ttmem.view.queries import APP_FIELDS, MEMORY_FIELDS, Field
-from ttmem.view.words import FINDINGS
+from ttmem.view.texts import FINDINGS
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 

@@ -16,7 +16,7 @@ from tests.support.machine.driver_tree import DriverTree
 from tests.support.processes.scripted import FIRST_ID, Machine, Paper, Said
 from ttmem.cli.demo import demo
 from ttmem.cli.program import with_verb
-from ttmem.view.colours import USUAL_LEVELS, use_levels
+from ttmem.view.screen import USUAL_LEVELS, use_levels
 
 GIB, MIB = 1 << 30, 1 << 20
 

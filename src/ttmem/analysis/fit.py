@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ttmem.devices import Pool
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage, PoolUsage, Snapshot
+from ttmem.snapshot.values import Device
 
 __all__ = ["Candidate", "CoreRoom", "Need", "Room", "candidates", "chosen"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ttmem.devices import Pool
-from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.usage import DeviceUsage, PoolUsage, ProcessUsage, Snapshot
+from ttmem.snapshot.values import ChipName, Device
 
 __all__ = ["Amount", "Limit", "Verdict", "Which", "growths", "judged"]
 

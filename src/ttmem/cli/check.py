@@ -16,12 +16,10 @@ from ttmem.errors import NothingToRead
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.snapshot.codec import encoded
-from ttmem.snapshot.device import ChipName
-from ttmem.snapshot.values import SCHEMA, time_text
+from ttmem.snapshot.values import SCHEMA, ChipName, time_text
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import clean, clipped
-from ttmem.view.units import share_text, size_text
-from ttmem.view.words import plural
+from ttmem.view.texts import plural, share_text, size_text
 
 __all__ = ["IncidentLimit"]
 

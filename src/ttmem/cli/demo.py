@@ -15,7 +15,6 @@ import click
 
 from ttmem.cli.common import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
 from ttmem.cli.common.request import BANNER
-from ttmem.cli.common.screen import Screen, has_keys
 from ttmem.cli.demonstration.directories import own_directory, usual_places
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
 from ttmem.cli.demonstration.process import demo_process
@@ -26,6 +25,7 @@ from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 from ttmem.view.page import PageOptions
+from ttmem.view.screen import Screen, has_keys
 
 _SHOT_SECONDS = 10.0
 

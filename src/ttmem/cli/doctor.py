@@ -6,11 +6,11 @@ import sys
 
 import click
 
-from ttmem.cli.common.screen import Screen
 from ttmem.doctor.checks import Check, Status
 from ttmem.doctor.examination import DoctorReport, examine
 from ttmem.doctor.runtime import Presence
 from ttmem.view import Line, Role, Span
+from ttmem.view.screen import Screen
 
 _ROLES = {Status.PASS: Role.GOOD, Status.WARN: Role.HIGH, Status.FAIL: Role.FULL}
 _INDENT = " " * 6

@@ -6,13 +6,13 @@ import sys
 import click
 
 from ttmem.cli.common import NOTHING_READ
-from ttmem.cli.common.screen import Screen
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.dump import BY, By
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.dump import dump_page
+from ttmem.view.screen import Screen
 
 _MOST, _MOST_SUMS = 50, 20
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
-from ttmem.cli.common.screen import Screen
 from ttmem.collector import Collector
 from ttmem.errors import NothingToRead
 from ttmem.figures.source import FigureSource
@@ -19,7 +18,8 @@ from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.sources import Places
 from ttmem.view.page import PageOptions
-from ttmem.view.words import plural
+from ttmem.view.screen import Screen
+from ttmem.view.texts import plural
 
 if TYPE_CHECKING:
     from ttmem.analysis import Explanation

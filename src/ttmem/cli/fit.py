@@ -16,7 +16,7 @@ from ttmem.figures.source import FigureSource
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.view.device_tables import device_word
-from ttmem.view.units import signed_text, size_text
+from ttmem.view.texts import signed_text, size_text
 
 _WORDS = {True: "fits", False: "does not fit", None: "unknown"}
 

@@ -17,7 +17,6 @@ import click
 from ttmem.cli.common import DONE, NOTHING_READ
 from ttmem.cli.common.options import table_command
 from ttmem.cli.common.request import BANNER, STANDARD_NAME, QueryResult, Request, query
-from ttmem.cli.common.screen import Screen
 from ttmem.errors import TtmemError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
@@ -25,6 +24,7 @@ from ttmem.sources.procfs import stat_of
 from ttmem.view import Line
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import nothing_to_show, page, shown_processes
+from ttmem.view.screen import Screen
 
 __all__ = ["Form", "StandardForm", "TableForm", "answer", "check_picture", "ps", "write_picture"]
 
@@ -305,7 +305,7 @@ def _answer(request: Request, form: Form, screen: Screen, environ: Mapping[str, 
 
 def _use_levels(levels: tuple[int, int, int] | None) -> None:
     """Those of the flag, else of the environment."""
-    from ttmem.view.colours import levels_from, use_levels
+    from ttmem.view.screen import levels_from, use_levels
 
     try:
         use_levels(levels or levels_from(os.environ[LEVELS_NAME]))

@@ -154,7 +154,7 @@ def _print_summary(journals: ChildJournals, name: str, code: int, *, is_asked: b
     lines = summary(usages)
     _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
     for reason in sorted({process.sites_off for process in usages if process.sites_off}):
-        from ttmem.view.words import no_lines_text
+        from ttmem.view.texts import no_lines_text
 
         _say(f"ttmem: {no_lines_text(reason)}")
     incidents = _incidents(journals, usages, has_failed=code != 0)
@@ -165,10 +165,10 @@ def _print_summary(journals: ChildJournals, name: str, code: int, *, is_asked: b
 def _incidents(journals: ChildJournals, usages: "Sequence[ProcessUsage]", *, has_failed: bool) -> "list[Line]":
     if not any(process.was_refused for process in usages):
         return []
-    from ttmem.cli.common.screen import Screen
     from ttmem.cli.explain import explanation_of
     from ttmem.view.incidents.run_summary import run_incidents
     from ttmem.view.page import PageOptions
+    from ttmem.view.screen import Screen
 
     screen = Screen(sys.stderr, os.environ)
     options = PageOptions(screen.width, is_ascii=not screen.is_unicode)
@@ -185,7 +185,7 @@ def _say(text: str, lines: "Sequence[Line]" = ()) -> None:
     try:
         click.echo(text, err=True)
         if lines:
-            from ttmem.cli.common.screen import Screen
+            from ttmem.view.screen import Screen
 
             Screen(sys.stderr, os.environ).show(list(lines))
     except OSError:

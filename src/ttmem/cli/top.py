@@ -9,8 +9,8 @@ import click
 
 from ttmem.cli.common.options import APPEARANCE, NO_DAEMON, SIMULATED, ManyValues, with_options
 from ttmem.cli.common.request import DEMO_CHIPS, check_colours, device_words
-from ttmem.cli.common.screen import Screen, has_keys
 from ttmem.errors import SelectionError
+from ttmem.view.screen import Screen, has_keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

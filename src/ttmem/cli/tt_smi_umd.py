@@ -8,10 +8,10 @@ from typing import TextIO
 import click
 
 from ttmem.cli.common.request import QueryResult, Request
-from ttmem.cli.common.screen import Screen
 from ttmem.cli.program import is_at_terminal, program, with_verb
 from ttmem.cli.ps import answer, ps
 from ttmem.view.pages.seed_blocks import seed_blocks
+from ttmem.view.screen import Screen
 
 __all__ = ["tt_smi_umd"]
 

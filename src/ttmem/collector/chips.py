@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ttmem.collector.rows.regions import BankSizes
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import chip_of
+from ttmem.snapshot.values import Device
 
 if TYPE_CHECKING:
     from ttmem._native import Ledger

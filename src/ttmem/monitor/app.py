@@ -35,7 +35,7 @@ from textual.widget import Widget
 from ttmem.monitor.feed import Feed, FigureQueries
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.state import MonitorState
-from ttmem.view.colours import BACKGROUNDS, PALETTE, Depth
+from ttmem.view.screen import BACKGROUNDS, PALETTE, Depth
 from ttmem.view.spans import Line, Role
 
 if TYPE_CHECKING:

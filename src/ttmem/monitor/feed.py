@@ -19,15 +19,14 @@ from ttmem.figures.source import FigureSource
 from ttmem.monitor.parts.drawing import MonitorFrame, Wanted
 from ttmem.snapshot import Selection
 from ttmem.snapshot.chip_map import ChipMap
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.history import History
 from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import ProcessUsage, Snapshot
-from ttmem.snapshot.values import replace
-from ttmem.view.words import plural
+from ttmem.snapshot.values import Device, replace
+from ttmem.view.texts import plural
 
 __all__ = ["DaemonLossCheck", "Feed", "FigureQueries", "SelectedFigures", "WordsOf", "frame_of", "selected_overview"]
 

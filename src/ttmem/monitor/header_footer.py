@@ -8,7 +8,7 @@ from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.monitor.screens.overview import fresh_count
 from ttmem.monitor.settings import VIEWS
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
-from ttmem.view.units import clock_text
+from ttmem.view.texts import clock_text
 
 if TYPE_CHECKING:
     from ttmem.monitor.state import MonitorState

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ttmem.view.colours import USUAL_LEVELS, levels_from
+from ttmem.view.screen import USUAL_LEVELS, levels_from
 
 __all__ = ["INTERVALS", "LAYOUTS", "THEMES", "VIEWS", "Settings", "load", "save", "settings_path"]
 

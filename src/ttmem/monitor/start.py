@@ -18,7 +18,7 @@ from ttmem.monitor.options import Options
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.settings import load
 from ttmem.monitor.state import MonitorState
-from ttmem.view.colours import Depth, depth_for
+from ttmem.view.screen import Depth, depth_for
 
 __all__ = ["run_monitor"]
 

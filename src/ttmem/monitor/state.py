@@ -18,8 +18,8 @@ from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted
 from ttmem.monitor.process_keys import ProcessKeys
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
-from ttmem.view.colours import use_levels
 from ttmem.view.device_tables import device_word
+from ttmem.view.screen import use_levels
 from ttmem.view.spans import Line, Role, Span, fitted
 
 __all__ = ["CLOSE_UPS", "MonitorState", "ScreenRequest", "Views"]

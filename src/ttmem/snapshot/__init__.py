@@ -2,12 +2,11 @@
 
 from ttmem.snapshot.activity import Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.counters import ReadChip, Readings, ReadProcess
-from ttmem.snapshot.device import ChipName, Device, place_of
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
 from ttmem.snapshot.selection import Selection, selected
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, ProcessUsage, Snapshot
-from ttmem.snapshot.values import ChipId, Hex, TimeNs, replace
+from ttmem.snapshot.values import ChipId, ChipName, Device, Hex, TimeNs, place_of, replace
 
 __all__ = [
     "Activity",

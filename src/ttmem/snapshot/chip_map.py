@@ -7,8 +7,7 @@ bank stands for all. Circular buffers lie on some cores only. Addresses are thos
 from typing import Literal
 
 from ttmem.devices import Pool
-from ttmem.snapshot.device import Device
-from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Device, Struct, TimeNs
 
 __all__ = ["ChipMap", "CoreFill", "Region", "Space", "Stretch", "StretchKind"]
 

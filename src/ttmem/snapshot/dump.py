@@ -10,10 +10,9 @@ from typing import Literal, get_args
 import msgspec
 
 from ttmem.devices import PLANNED_POOLS, BufferLayout, Kind, Pool
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.usage import ProcessUsage, Source
-from ttmem.snapshot.values import Answer, Count, Hex, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Device, Hex, Struct, TimeNs
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = [

@@ -3,9 +3,8 @@
 from typing import Literal
 
 from ttmem.devices import Pool
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.usage import Origin
-from ttmem.snapshot.values import Answer, Count, Number, Struct, TimeNs
+from ttmem.snapshot.values import Answer, ChipName, Count, Number, Struct, TimeNs
 
 __all__ = ["SPANS_SECONDS", "History", "Mark", "MarkKind", "Series"]
 

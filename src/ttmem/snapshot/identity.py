@@ -12,9 +12,9 @@ does not say. Hence cards with one chip are known by their serial number, and of
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage
+from ttmem.snapshot.values import Device
 
 __all__ = ["TRAYS", "Identity", "board_of", "chip_of", "identity_of", "nameless_chips", "open_count_of", "tray_of"]
 

@@ -2,8 +2,7 @@
 
 from ttmem.devices import BinaryStatus, Kind
 from ttmem.snapshot.activity import Activity
-from ttmem.snapshot.device import Device
-from ttmem.snapshot.values import Answer, Count, Hex, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Device, Hex, Struct, TimeNs
 from ttmem.tracking import CoreType, FoundBy
 
 __all__ = ["KernelRow", "KernelTable"]

@@ -1,8 +1,7 @@
 """What a process does besides what it holds: its programs, its phases and their peaks, its meshes, what was refused."""
 
 from ttmem.devices import BinaryStatus, Pool
-from ttmem.snapshot.device import ChipName
-from ttmem.snapshot.values import Count, Hex, Struct, TimeNs
+from ttmem.snapshot.values import ChipName, Count, Hex, Struct, TimeNs
 
 __all__ = ["Clash", "Mesh", "OpenPhase", "OutOfMemory", "PhasePeak", "Program"]
 

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ttmem.errors import SelectionError
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.values import replace
+from ttmem.snapshot.values import Device, replace
 
 MOST = 50  # single allocations per device and type, unless asked otherwise
 _MOST_NAMED = 10  # in one message

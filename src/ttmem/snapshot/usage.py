@@ -14,11 +14,10 @@ import msgspec
 
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
-from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
-from ttmem.snapshot.values import Answer, Count, Number, Struct, TimeNs
+from ttmem.snapshot.values import Answer, ChipName, Count, Device, Number, Struct, TimeNs
 
 __all__ = [
     "DOUBTS",

@@ -1,6 +1,6 @@
 """How figures are shown: words, units, bars, colours and tables that all faces share."""
 
-from ttmem.view.colours import Colours, Depth, colour_depth, depth_for
+from ttmem.view.screen import Colours, Depth, colour_depth, depth_for
 from ttmem.view.spans import Line, Role, Span, plain
 
 __all__ = [

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ttmem.view.colours import level_role
+from ttmem.view.screen import level_role
 from ttmem.view.spans import Line, Role, Span
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"

@@ -10,13 +10,12 @@ from types import MappingProxyType
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, KindUsage, PoolUsage
-from ttmem.snapshot.device import ChipName, Device
-from ttmem.snapshot.values import replace
+from ttmem.snapshot.values import ChipName, Device, replace
 from ttmem.view.bars import bar
-from ttmem.view.colours import level_of, level_role
+from ttmem.view.screen import level_of, level_role
 from ttmem.view.spans import Line, Role, Span, clean, clipped
 from ttmem.view.table import Cell, Column, cell, table
-from ttmem.view.units import UNKNOWN, count_text, ranges_text, share_text, signed_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, ranges_text, share_text, signed_text, size_text
 
 _LIST_MOST = 16  # of device numbers, before a list is shortened
 _COUNT_MOST = 999  # of kernels, where four types of them hardly fit side by side

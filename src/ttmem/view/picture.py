@@ -6,7 +6,7 @@ from html import escape
 from itertools import groupby, zip_longest
 
 from ttmem.view.bars import BLOCKS, filled_columns
-from ttmem.view.colours import BACKGROUNDS, PALETTE, Colour
+from ttmem.view.screen import BACKGROUNDS, PALETTE, Colour
 from ttmem.view.spans import Line, Role, Span, width_of
 
 _COLUMN = 8.4

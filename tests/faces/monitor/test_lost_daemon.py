@@ -11,7 +11,7 @@ from tests.support.server.server_bytes import alloc, free
 from tests.support.server.server_lines import Line
 from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
-from ttmem.view.colours import GREEN, YELLOW
+from ttmem.view.screen import GREEN, YELLOW
 
 pytestmark = [needs_tmux, pytest.mark.slow, pytest.mark.timeout(60)]
 

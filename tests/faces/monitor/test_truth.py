@@ -14,8 +14,8 @@ from tests.support.monitored.pictures import faults_of, rows_of
 from ttmem.cli.demonstration.screenshots import SHOTS, Shot, Size, taken
 from ttmem.figures.source import FigureSource
 from ttmem.metal import architecture
-from ttmem.view.colours import BACKGROUNDS
-from ttmem.view.units import share_text, size_text, tight_size_text
+from ttmem.view.screen import BACKGROUNDS
+from ttmem.view.texts import share_text, size_text, tight_size_text
 
 SIZES = (Size(80, 24), Size(120, 40), Size(200, 60))
 MESHES = {1: ("n150", (1, 1)), 4: ("t3000", (1, 4)), 32: ("galaxy", (8, 4))}

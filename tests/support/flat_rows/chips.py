@@ -10,9 +10,8 @@ from tests.support.flat_rows.spaces import L1_POOLS, ChipKind, Headroom, Largest
 from ttmem.collector.rows.regions import BANKED, SizesOf, bank_count
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import Activity
-from ttmem.snapshot.device import Device, place_of
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
-from ttmem.snapshot.values import ChipId, TimeNs, replace
+from ttmem.snapshot.values import ChipId, Device, TimeNs, place_of, replace
 
 __all__ = [
     "Holder",

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ttmem.devices import Pool
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.host import Finding
 from ttmem.snapshot.usage import DeviceUsage
+from ttmem.snapshot.values import Device
 
 __all__ = ["chip_findings", "chip_name"]
 

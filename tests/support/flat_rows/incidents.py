@@ -5,9 +5,8 @@ from typing import Any
 
 from ttmem.collector.rows.structs import site_from_row
 from ttmem.devices import Pool
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import KINDS, Incident
-from ttmem.snapshot.values import TimeNs
+from ttmem.snapshot.values import ChipName, TimeNs
 
 __all__ = ["incidents_from_rows"]
 

@@ -25,11 +25,10 @@ from ttmem.collector.rows.regions import SizesOf
 from ttmem.collector.rows.sums import with_sums
 from ttmem.devices import BinaryStatus, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
-from ttmem.snapshot.device import ChipName, Device, place_of
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
 from ttmem.snapshot.usage import KindUsage, Origin, PoolUsage, ProcessDevice, ProcessUsage, Snapshot
-from ttmem.snapshot.values import Hex, TimeNs, replace
+from ttmem.snapshot.values import ChipName, Device, Hex, TimeNs, place_of, replace
 
 Rows = dict[str, Any]
 _ACTIVITY_TABLES = ("process_cores", "footprints", "rings", "stalls", "caches")

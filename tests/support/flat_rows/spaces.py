@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from ttmem.collector.rows.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds, share_of
 from ttmem.devices import Pool
 from ttmem.snapshot.activity import Activity
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.usage import PoolUsage
+from ttmem.snapshot.values import Device
 
 __all__ = ["ChipKind", "Fullest", "Headroom", "Largest", "Row", "Spaces"]
 

@@ -3,7 +3,7 @@
 import re
 
 from tests.support.monitored.pictures import rows_of, words_of
-from ttmem.view.units import signed_text
+from ttmem.view.texts import signed_text
 
 _SIZE = r"(\d[\d.]*(?: ?[KMGT]?i?B|[KMGTB])|\d+)"
 _SIGNED = _SIZE.replace("(", "(-?", 1)

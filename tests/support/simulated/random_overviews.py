@@ -7,10 +7,9 @@ from tests.support.simulated.random_rows import COUNTS, FLAGS, SIZES, TEXTS
 from tests.support.simulated.sights import a_chip, a_device_usage, a_pool, a_row, an_overview, some_findings
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import Activity, Footprint, KindUsage, PoolUsage, TimeNs
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.host import Foreign
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.values import replace
+from ttmem.snapshot.values import Device, replace
 
 MAYBE_SIZES = st.none() | SIZES
 MAYBE_COUNTS = st.none() | COUNTS

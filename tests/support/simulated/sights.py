@@ -8,14 +8,13 @@ from typing import Any
 from tests.support.simulated.figures import GIB, HOST, KIB, MIB, NOON_NS
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.snapshot import Activity, Footprint, Hex, KindUsage, Mesh, OpenPhase, PhasePeak, PoolUsage, RingUsage, TimeNs
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.dump import DumpedAllocation, Owner
 from ttmem.snapshot.history import History, Series
 from ttmem.snapshot.host import Finding
 from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.programs import Clash, OutOfMemory
 from ttmem.snapshot.usage import DeviceUsage, ProcessDevice, ProcessUsage, Snapshot
-from ttmem.snapshot.values import replace
+from ttmem.snapshot.values import Device, replace
 from ttmem.tracking import CoreType, FoundBy
 
 SECOND_NS = 1_000_000_000

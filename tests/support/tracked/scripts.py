@@ -9,7 +9,7 @@ from ttmem.snapshot import Snapshot
 from ttmem.tracking import KernelType
 from ttmem.view.pages.seed_blocks import seed_blocks
 from ttmem.view.queries import MEMORY_FIELDS, CsvForm, chosen_fields, csv_line, memory_rows
-from ttmem.view.units import UNKNOWN
+from ttmem.view.texts import UNKNOWN
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _QUESTION = chosen_fields("uuid,dram.used,trace.used,l1.buffers,l1.small,l1.cb,l1.kernel", MEMORY_FIELDS)

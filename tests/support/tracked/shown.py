@@ -23,7 +23,7 @@ from ttmem.tracking import Cache, CacheOutcome, KernelType
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import page
 from ttmem.view.pages.smi import SmiDocument, smi_document
-from ttmem.view.units import size_text
+from ttmem.view.texts import size_text
 
 POOLS = {pool.word: pool for pool in Pool}
 OUTCOMES = {f"{outcome.word}_count": outcome for outcome in CacheOutcome}

@@ -3,7 +3,7 @@
 import io
 import re
 
-from ttmem.cli.common.screen import Screen
+from ttmem.view.screen import Screen
 from ttmem.view.spans import Span, width_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import ttmem
 from ttmem.client import connection
-from ttmem.view.words import FINDINGS
+from ttmem.view.texts import FINDINGS
 from ttmem.wire import DEFAULT_SOCKET
 
 ROOT = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ttmem.view.colours import USUAL_LEVELS, Colours, Depth, colour_depth, depth_for, level_of, levels_from, use_levels
+from ttmem.view.screen import USUAL_LEVELS, Colours, Depth, colour_depth, depth_for, level_of, levels_from, use_levels
 from ttmem.view.spans import Role, Span
 
 

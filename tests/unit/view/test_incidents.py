@@ -8,16 +8,15 @@ import pytest
 from tests.support.metal.refused_memory import KIB, MIB, NOW, RefusingChip, site
 from tests.unit.analysis.test_refusals import REFUSALS, Refusal
 from ttmem.analysis import Explanation, explain
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
-from ttmem.snapshot.values import TimeNs, replace
+from ttmem.snapshot.values import Device, TimeNs, replace
 from ttmem.view import plain
 from ttmem.view.incidents.block import incident_block
 from ttmem.view.incidents.story import incident_story
 from ttmem.view.incidents.words import headline
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import width_of
-from ttmem.view.units import size_text
+from ttmem.view.texts import size_text
 
 SECOND = 1_000_000_000
 WIDE = PageOptions()

@@ -21,7 +21,7 @@ from ttmem.snapshot.values import replace
 from ttmem.view import plain
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import nothing_to_show, page
-from ttmem.view.words import FINDINGS, REASONS
+from ttmem.view.texts import FINDINGS, REASONS
 
 
 def text_of(snapshot: Snapshot, **options: object) -> str:

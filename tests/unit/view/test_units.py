@@ -2,7 +2,7 @@
 
 import pytest
 
-from ttmem.view.units import (
+from ttmem.view.texts import (
     age_text,
     clock_text,
     ranges_text,

@@ -3,7 +3,7 @@
 import click
 
 from ttmem.analysis.limits import Amount
-from ttmem.view.units import size_of_text
+from ttmem.view.texts import size_of_text
 
 __all__ = ["amount", "duration", "rate", "size"]
 

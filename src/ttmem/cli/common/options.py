@@ -50,7 +50,7 @@ def levels_of(context: click.Context, param: click.Parameter, value: str | None)
     """What --levels says."""
     if value is None:
         return None
-    from ttmem.view.colours import levels_from
+    from ttmem.view.screen import levels_from
 
     try:
         return levels_from(value)

@@ -12,12 +12,11 @@ import click
 from ttmem.errors import NothingToRead, SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.selection import device_test, is_device_name
-from ttmem.snapshot.values import replace
+from ttmem.snapshot.values import Device, replace
 from ttmem.view.process_table import COLUMNS
 from ttmem.view.spans import clean
-from ttmem.view.words import plural
+from ttmem.view.texts import plural
 
 if TYPE_CHECKING:
     from ttmem.snapshot.telemetry import ChipTelemetry

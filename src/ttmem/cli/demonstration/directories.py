@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ttmem.errors import TtmemError
-from ttmem.view.units import size_text
+from ttmem.view.texts import size_text
 
 __all__ = ["JOURNAL_BYTES", "apart_from", "own_directory", "usual_places"]
 

@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from ttmem.snapshot import Snapshot
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import TRAYS
+from ttmem.snapshot.values import Device
 
 __all__ = ["write_tree"]
 

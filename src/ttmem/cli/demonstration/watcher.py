@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ttmem.cli.common.screen import Screen
 from ttmem.cli.demonstration.interrupts import Interrupts
 from ttmem.cli.demonstration.process import DemoProcess, next_reports
 from ttmem.cli.demonstration.workload import KILL, PHASE, Report
@@ -12,8 +11,8 @@ from ttmem.devices import Pool
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import page
-from ttmem.view.units import size_text
-from ttmem.view.words import plural
+from ttmem.view.screen import Screen
+from ttmem.view.texts import plural, size_text
 
 __all__ = ["Watcher", "farewell", "is_as_expected"]
 

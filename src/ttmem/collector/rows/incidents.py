@@ -5,9 +5,8 @@ from typing import Any
 
 from ttmem.collector.rows.structs import incident_from_row, name_from_row, site_from_row
 from ttmem.devices import BufferLayout, Kind, Pool
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import HeldEntry, IncidentCopy, Site
-from ttmem.snapshot.values import TimeNs
+from ttmem.snapshot.values import ChipName, TimeNs
 
 __all__ = ["copy_from_rows"]
 

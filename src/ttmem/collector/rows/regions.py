@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ttmem.devices import Pool
-from ttmem.snapshot.device import Device
+from ttmem.snapshot.values import Device
 
 __all__ = ["BANKED", "BankSizes", "Bounds", "Gaps", "SizesOf", "bank_count", "core_bytes", "pool_bounds", "share_of"]
 

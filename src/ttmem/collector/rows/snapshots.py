@@ -23,10 +23,9 @@ from ttmem.collector.rows.structs import (
 )
 from ttmem.collector.rows.sums import without_details
 from ttmem.devices import Pool
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.values import TimeNs, replace
+from ttmem.snapshot.values import ChipName, TimeNs, replace
 
 __all__ = [
     "Details",

@@ -10,11 +10,10 @@ from typing import Any
 from ttmem.collector.rows.regions import BANKED, bank_count
 from ttmem.devices import BinaryStatus, Cache, CoreType, Kind, Pool, Stall
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, CacheUsage, CoreUsage, Footprint, RingUsage
-from ttmem.snapshot.device import ChipName, Device
 from ttmem.snapshot.incidents import KINDS, Frame, Incident, Site
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, ProcessDevice
-from ttmem.snapshot.values import ChipId, Hex, TimeNs
+from ttmem.snapshot.values import ChipId, ChipName, Device, Hex, TimeNs
 
 __all__ = ["Names", "chip_from_row", "details_from_row", "incident_from_row", "kinds_from_rows", "name_from_row"]
 __all__ += ["pools_from_rows", "site_from_row", "time_ns", "with_empty_pools"]

@@ -7,8 +7,8 @@ from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import ChipLifetime, Labels, Page
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, identity
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.values import Device
 
 __all__ = ["MEMORIES", "ExportedChip", "add_chips", "device_labels", "tray_of"]
 

@@ -8,11 +8,11 @@ from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.chips import MEMORIES, ExportedChip
 from ttmem.daemon.metrics.families import ChipLifetime, Labels, Lifetime, Page
 from ttmem.devices import Pool
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.incidents import KINDS
 from ttmem.snapshot.usage import Snapshot
+from ttmem.snapshot.values import Device
 from ttmem.tracking import Cache, CacheOutcome, Stall
-from ttmem.view.words import FINDINGS
+from ttmem.view.texts import FINDINGS
 
 __all__ = ["Service", "add_happened", "add_service"]
 

@@ -11,8 +11,7 @@ from ttmem.snapshot.usage import ProcessUsage
 from ttmem.sources.procfs import environment_of
 from ttmem.view.incidents.lines import alert_texts
 from ttmem.view.spans import Line, Role, Span, clean, fitted
-from ttmem.view.units import clock_text
-from ttmem.view.words import finding_text, plural, process_text, reason_text
+from ttmem.view.texts import clock_text, finding_text, plural, process_text, reason_text
 
 __all__ = ["TextPage", "alert_lines", "environment_lines", "help_lines"]
 

@@ -18,11 +18,11 @@ from ttmem.monitor.parts.chip_figures import (
     percent_text,
 )
 from ttmem.monitor.parts.drawing import Pen, shown_name
-from ttmem.snapshot.device import Device
+from ttmem.snapshot.values import Device
 from ttmem.view.bars import bar, stacked_bar
 from ttmem.view.spans import Line, Role, Span, width_of
 from ttmem.view.sparkline import Sample, bins, sparkline
-from ttmem.view.units import size_text, tight_size_text
+from ttmem.view.texts import size_text, tight_size_text
 
 __all__ = [
     "HISTORY_SECONDS",

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.monitor.parts.map_bars import FREE, MapPart, Sort
 from ttmem.snapshot.chip_map import ChipMap, CoreFill
-from ttmem.view.colours import level_role
+from ttmem.view.screen import level_role
 from ttmem.view.spans import Line, Role, Span
-from ttmem.view.units import count_text, size_text, tight_size_text
+from ttmem.view.texts import count_text, size_text, tight_size_text
 
 __all__ = ["address_lines", "core_lines", "grid_width", "legend_lines"]
 

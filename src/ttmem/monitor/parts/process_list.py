@@ -11,14 +11,13 @@ from zlib import crc32
 
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.monitor.parts.drawing import MonitorFrame, Pen
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.host import Foreign
 from ttmem.snapshot.usage import PoolUsage, ProcessUsage, Snapshot
+from ttmem.snapshot.values import Device
 from ttmem.view.device_tables import devices_word
 from ttmem.view.incidents.lines import is_fresh
 from ttmem.view.spans import Line, Role, Span, width_of
-from ttmem.view.units import UNKNOWN, age_text, count_text, size_text, tight_size_text
-from ttmem.view.words import pid_text
+from ttmem.view.texts import UNKNOWN, age_text, count_text, pid_text, size_text, tight_size_text
 
 __all__ = [
     "COLUMNS",

@@ -7,18 +7,25 @@ from typing import NamedTuple, Protocol
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.monitor.parts.process_list import tight_age_text
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.dump import DumpedAllocation
 from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.programs import Clash, OpenPhase, OutOfMemory, PhasePeak
 from ttmem.snapshot.usage import PoolUsage, ProcessDevice
-from ttmem.snapshot.values import ChipId, TimeNs, replace
+from ttmem.snapshot.values import ChipId, ChipName, TimeNs, replace
 from ttmem.view.device_tables import devices_word
 from ttmem.view.incidents.lines import Told, line_of
 from ttmem.view.pages.summary import grouped
 from ttmem.view.spans import Line, Role, Span, width_of
-from ttmem.view.units import UNKNOWN, clock_text, count_text, size_text, tight_count_text, tight_size_text
-from ttmem.view.words import stack_text, what_text
+from ttmem.view.texts import (
+    UNKNOWN,
+    clock_text,
+    count_text,
+    size_text,
+    stack_text,
+    tight_count_text,
+    tight_size_text,
+    what_text,
+)
 
 __all__ = [
     "NOWHERE",

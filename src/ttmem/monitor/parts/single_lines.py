@@ -8,7 +8,7 @@ from ttmem.monitor.parts.chip_figures import ChipCard, Figure, Gauge, percent_te
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.view.spans import Line, Role
 from ttmem.view.sparkline import sparkline
-from ttmem.view.units import tight_size_text
+from ttmem.view.texts import tight_size_text
 
 __all__ = ["LinePlan", "line_plan", "single_line", "titles_line"]
 

@@ -11,11 +11,11 @@ from ttmem.devices import Pool
 from ttmem.monitor.parts.chart import GAP, PLOTTED, Chart, Tiling, chart_lines, scale_top, tiled
 from ttmem.monitor.parts.chart_marks import legend, words_of
 from ttmem.monitor.parts.drawing import ChipSpot, DrawArea, Drawing, MonitorFrame, Pen, Wanted
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.history import SPANS_SECONDS, History, Mark, Series
+from ttmem.snapshot.values import Device
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, fitted
-from ttmem.view.units import clock_text, size_text
+from ttmem.view.texts import clock_text, size_text
 
 __all__ = ["INITIAL", "ChartsState", "acted", "draw", "pointed", "wanted"]
 

@@ -13,10 +13,10 @@ from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Pen, Wa
 from ttmem.monitor.parts.map_bars import axis, head_line, missing_lines, parts_of, pool_lines, scaled, unmapped_lines
 from ttmem.monitor.parts.map_lists import address_lines, core_lines, grid_width, legend_lines
 from ttmem.snapshot.chip_map import ChipMap, Space
-from ttmem.snapshot.device import Device
+from ttmem.snapshot.values import Device
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, fitted, width_of
-from ttmem.view.units import count_text
+from ttmem.view.texts import count_text
 
 __all__ = ["INITIAL", "L1MapState", "acted", "beside", "chip_word", "draw", "pointed", "wanted"]
 

@@ -28,7 +28,7 @@ from ttmem.view.device_tables import device_word
 from ttmem.view.incidents.lines import lines_of, marked_chips, next_step, told_incidents, unkept_texts
 from ttmem.view.spans import Line, Role, Span, clipped, width_of
 from ttmem.view.sparkline import Sample
-from ttmem.view.words import plural
+from ttmem.view.texts import plural
 
 __all__ = [
     "INITIAL",

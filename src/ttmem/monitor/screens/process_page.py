@@ -20,8 +20,7 @@ from ttmem.snapshot.values import replace
 from ttmem.view.incidents.lines import Told, told_incidents
 from ttmem.view.pages.summary import grouped
 from ttmem.view.spans import Line, Role, width_of
-from ttmem.view.units import age_text, count_text, size_text
-from ttmem.view.words import finding_text, no_lines_text, pid_text, plural, reason_text
+from ttmem.view.texts import age_text, count_text, finding_text, no_lines_text, pid_text, plural, reason_text, size_text
 
 __all__ = ["ProcessPageState", "acted", "draw"]
 

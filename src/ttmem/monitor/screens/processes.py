@@ -28,8 +28,7 @@ from ttmem.monitor.parts.process_list import (
 from ttmem.monitor.screens import process_page as process_page
 from ttmem.snapshot.usage import ProcessUsage
 from ttmem.view.spans import Line, Role
-from ttmem.view.units import size_text
-from ttmem.view.words import plural, reason_text
+from ttmem.view.texts import plural, reason_text, size_text
 
 __all__ = [
     "INITIAL",

@@ -12,7 +12,7 @@ from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import Line, Role, Span, clipped, fitted, width_of
-from ttmem.view.units import UNKNOWN, ranges_text
+from ttmem.view.texts import UNKNOWN, ranges_text
 
 __all__ = ["INITIAL", "TelemetryState", "acted", "draw", "pointed", "wanted"]
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.analysis import Explanation, MemoryHolder, ReplayDetails
-from ttmem.snapshot.device import ChipName
+from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.explained import ages_text, amount, asked_by, count_of, holder_name, why_text
 from ttmem.view.incidents.rows import Row, labelled, titled
 from ttmem.view.incidents.words import headline, incident_title, site_text
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, clean, clipped, width_of
-from ttmem.view.units import count_text, plural, size_text
+from ttmem.view.texts import count_text, plural, size_text
 
 __all__ = ["floor_text", "freeing_text", "holder_rows", "incident_block", "replay_rows"]
 

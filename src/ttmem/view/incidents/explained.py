@@ -6,7 +6,7 @@ from ttmem.analysis import Explanation, MemoryHolder
 from ttmem.snapshot.incidents import HeldEntry
 from ttmem.view.incidents.words import is_per_core_memory, site_text, sized
 from ttmem.view.spans import clean
-from ttmem.view.units import age_text, count_text, plural, size_text
+from ttmem.view.texts import age_text, count_text, plural, size_text
 
 __all__ = [
     "after_text",

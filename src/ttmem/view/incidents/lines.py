@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Incident, incident_name
 from ttmem.snapshot.usage import Snapshot
+from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.words import (
     chips_text,
     headline,
@@ -15,8 +15,7 @@ from ttmem.view.incidents.words import (
     site_text,
 )
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.units import clock_text, count_text, plural, size_text
-from ttmem.view.words import process_text
+from ttmem.view.texts import clock_text, count_text, plural, process_text, size_text
 
 __all__ = [
     "Told",

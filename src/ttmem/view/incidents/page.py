@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from ttmem.analysis import Explanation
 from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Incident, incident_name
+from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.room import room_table
 from ttmem.view.incidents.story import incident_story
 from ttmem.view.incidents.words import incident_title, memory_word
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, Span, clean, fitted, wrapped
-from ttmem.view.units import age_text, clock_text, plural
+from ttmem.view.texts import age_text, clock_text, plural
 
 __all__ = ["explanation_page", "no_incident_page"]
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Hashable, Sequence
 
 from ttmem.analysis import Explanation
 from ttmem.snapshot import ProcessUsage
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import Incident
+from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.block import incident_block
 from ttmem.view.incidents.lines import unkept_texts
 from ttmem.view.incidents.rows import labelled
 from ttmem.view.incidents.words import headline, incident_title, site_text
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, Span, clean, fitted
-from ttmem.view.units import count_text, plural, ranges_text
+from ttmem.view.texts import count_text, plural, ranges_text
 
 __all__ = ["run_incidents"]
 

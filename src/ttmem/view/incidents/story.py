@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from ttmem.analysis import AddressLine, Explanation, MemoryHolder
-from ttmem.snapshot.device import ChipName
 from ttmem.snapshot.incidents import HeldEntry
+from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.address_map import address_map, legend
 from ttmem.view.incidents.block import floor_text, freeing_text, replay_rows
 from ttmem.view.incidents.explained import ages_text, amount, asked_by, entry_line, holder_name, why_text
@@ -13,7 +13,7 @@ from ttmem.view.incidents.words import headline, incident_title, is_per_core_mem
 from ttmem.view.page import PageOptions
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of, wrapped
 from ttmem.view.table import Cell, Column, cell, table
-from ttmem.view.units import count_text, plural, size_text
+from ttmem.view.texts import count_text, plural, size_text
 
 __all__ = ["incident_story"]
 

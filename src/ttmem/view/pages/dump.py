@@ -16,8 +16,20 @@ from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import source_line
 from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of, wrapped
 from ttmem.view.table import Cell, Column, cell, table
-from ttmem.view.units import age_text, clock_text, count_text, packed_text, pid_text, plural, size_text
-from ttmem.view.words import no_lines_text, process_text, reason_text, stack_text, what_text
+from ttmem.view.texts import (
+    age_text,
+    clock_text,
+    count_text,
+    no_lines_text,
+    packed_text,
+    pid_text,
+    plural,
+    process_text,
+    reason_text,
+    size_text,
+    stack_text,
+    what_text,
+)
 
 __all__ = ["dump_page"]
 

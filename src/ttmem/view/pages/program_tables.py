@@ -10,7 +10,7 @@ from ttmem.snapshot import CacheUsage, CoreUsage, ProcessUsage, Program, RingUsa
 from ttmem.view.device_tables import Group, device_title, devices_word
 from ttmem.view.spans import Line, Role, Span, broken, clean, clipped
 from ttmem.view.table import Cell, Column, cell, table
-from ttmem.view.units import UNKNOWN, count_text, pid_text, share_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, pid_text, share_text, size_text
 
 __all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
 

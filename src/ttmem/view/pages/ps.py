@@ -11,8 +11,7 @@ from ttmem.view.page import PageOptions
 from ttmem.view.pages.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
 from ttmem.view.process_table import ordered, process_table, tree
 from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, wrapped
-from ttmem.view.units import clock_text, plural, size_text
-from ttmem.view.words import finding_text, process_text, reason_text
+from ttmem.view.texts import clock_text, finding_text, plural, process_text, reason_text, size_text
 
 
 def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:

@@ -17,10 +17,10 @@ from collections.abc import Iterator
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Snapshot
-from ttmem.snapshot.device import Device
+from ttmem.snapshot.values import Device
 from ttmem.view.device_tables import device_word
 from ttmem.view.spans import clean
-from ttmem.view.units import UNKNOWN
+from ttmem.view.texts import UNKNOWN
 
 __all__ = ["seed_blocks"]
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.snapshot import ProcessDevice, ProcessUsage, Snapshot
-from ttmem.snapshot.device import Device
 from ttmem.snapshot.identity import Identity, identity_of
 from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.values import Device
 from ttmem.view.queries.fields import Field
 from ttmem.view.queries.memory import timestamp
 

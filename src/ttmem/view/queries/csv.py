@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 from ttmem.errors import SelectionError
 from ttmem.view.queries.fields import BYTES_PER, Field, Question
 from ttmem.view.spans import clean
-from ttmem.view.units import UNKNOWN
+from ttmem.view.texts import UNKNOWN
 
 __all__ = ["CsvForm", "csv_header", "csv_line"]
 

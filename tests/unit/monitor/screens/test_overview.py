@@ -21,7 +21,7 @@ from ttmem.snapshot.host import Finding
 from ttmem.snapshot.usage import DeviceUsage, Snapshot
 from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line
-from ttmem.view.units import size_text, tight_size_text
+from ttmem.view.texts import size_text, tight_size_text
 
 LAYOUTS: tuple[Layout, ...] = ("auto", "full", "compact")
 AREAS = st.builds(DrawArea, st.integers(80, 220), st.integers(20, 70), st.booleans(), st.sampled_from(LAYOUTS))

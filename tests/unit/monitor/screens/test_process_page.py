@@ -17,7 +17,7 @@ from ttmem.snapshot.incidents import Frame, Incident, Site
 from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.values import TimeNs, replace
 from ttmem.view.spans import width_of
-from ttmem.view.words import FINDINGS
+from ttmem.view.texts import FINDINGS
 
 
 def of_process(**changes: Any) -> ProcessDetail:

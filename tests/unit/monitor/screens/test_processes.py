@@ -21,7 +21,7 @@ from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.usage import ProcessUsage, Snapshot
 from ttmem.snapshot.values import replace
 from ttmem.view.spans import Line, Role
-from ttmem.view.units import size_text, tight_size_text
+from ttmem.view.texts import size_text, tight_size_text
 
 AREA = DrawArea(120, 30)
 TITLES = ["PID", "USER", "LABEL", "DEV", "DRAM", "L1", "CB", "KERN", "TOTAL▼", "PEAK", "AGE", "STATE"]
