@@ -32,7 +32,7 @@ def enum_in(text: str, name: str) -> dict[str, int]:
     return {member: int(value) for member, value in re.findall(r"(\w+) = (\d+)", body[1])}
 
 
-SERVER_MESSAGES = {f"ServerMessage{size}": LAYOUTS[size] for size in SIZES}
+SERVER_MESSAGES = {f"SeedMessage{size}": LAYOUTS[size] for size in SIZES}
 
 
 def test_both_languages_know_the_same_structs() -> None:
