@@ -9,7 +9,7 @@ from ttmem.monitor.parts.chart_marks import SIGNS
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.screens import charts, telemetry
 from ttmem.snapshot.telemetry import ChipTelemetry
-from ttmem.view.spans import Role, plain
+from ttmem.view.table import Role, plain
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 OVERVIEW = an_overview(1)

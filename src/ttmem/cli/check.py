@@ -18,7 +18,7 @@ from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, ChipName, time_text
 from ttmem.view.device_tables import device_word
-from ttmem.view.spans import clean, clipped
+from ttmem.view.table import clean, clipped
 from ttmem.view.texts import plural, share_text, size_text
 
 __all__ = ["IncidentLimit"]

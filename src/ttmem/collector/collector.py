@@ -31,7 +31,7 @@ from ttmem.collector.kernel_tables import kernel_table_of
 from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.collector.rows.allocations import dump_of, process_detail_of
 from ttmem.collector.rows.incidents import copy_from_rows
-from ttmem.collector.rows.snapshots import Details
+from ttmem.collector.rows.snapshots import Details, Parents
 from ttmem.collector.rows.sums import overview_of, with_sums
 from ttmem.collector.runtime_counters import RuntimeCounters
 from ttmem.snapshot import Finding, Host, Readings, Snapshot, replace
@@ -46,7 +46,7 @@ from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.values import clean
 from ttmem.sources.directories import Places, region_names
 from ttmem.sources.journals import Journals, UnlistedJournals
-from ttmem.sources.procfs import Parents, own_pid_namespace, read_host, user_name
+from ttmem.sources.procfs import own_pid_namespace, read_host, user_name
 from ttmem.sources.stock_shm.regions import StockCounters
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from ttmem.monitor.feed import Feed, FigureQueries
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.state import MonitorState
 from ttmem.view.screen import BACKGROUNDS, PALETTE, Depth
-from ttmem.view.spans import Line, Role
+from ttmem.view.table import Line, Role
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

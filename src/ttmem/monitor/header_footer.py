@@ -7,7 +7,7 @@ from ttmem.monitor.panels.panel import Panel
 from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.monitor.screens.overview import fresh_count
 from ttmem.monitor.settings import VIEWS
-from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted
+from ttmem.view.table import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.texts import clock_text
 
 if TYPE_CHECKING:

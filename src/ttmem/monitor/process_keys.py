@@ -13,7 +13,7 @@ from ttmem.monitor.panels.prompt import Prompt
 from ttmem.monitor.parts.filters import problem_of
 from ttmem.monitor.signals import SIGNALS, Target, release, send, targets_of
 from ttmem.snapshot.usage import ProcessUsage
-from ttmem.view.spans import Line, Role, Span, clean
+from ttmem.view.table import Line, Role, Span, clean
 from ttmem.view.texts import pid_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ttmem.monitor.panels.panel import Place, boxed
 from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.monitor.settings import INTERVALS, LAYOUTS, THEMES, VIEWS, Settings
-from ttmem.view.spans import Line, Role, Span
+from ttmem.view.table import Line, Role, Span
 
 __all__ = ["Setup"]
 

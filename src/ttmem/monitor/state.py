@@ -20,7 +20,7 @@ from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
 from ttmem.view.device_tables import device_word
 from ttmem.view.screen import use_levels
-from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.table import Line, Role, Span, fitted
 
 __all__ = ["CLOSE_UPS", "MonitorState", "ScreenRequest", "Views"]
 

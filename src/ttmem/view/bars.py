@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ttmem.view.screen import level_role
-from ttmem.view.spans import Line, Role, Span
+from ttmem.view.table import Line, Role, Span
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _NO_MORE_THAN = 1e-9  # of a cell: what is left over by arithmetic

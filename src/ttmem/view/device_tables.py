@@ -13,8 +13,7 @@ from ttmem.snapshot import DeviceUsage, Footprint, KindUsage, PoolUsage
 from ttmem.snapshot.values import ChipName, Device, replace
 from ttmem.view.bars import bar
 from ttmem.view.screen import level_of, level_role
-from ttmem.view.spans import Line, Role, Span, clean, clipped
-from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table
 from ttmem.view.texts import UNKNOWN, count_text, ranges_text, share_text, signed_text, size_text
 
 _LIST_MOST = 16  # of device numbers, before a list is shortened

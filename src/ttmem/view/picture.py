@@ -7,7 +7,7 @@ from itertools import groupby, zip_longest
 
 from ttmem.view.bars import BLOCKS, filled_columns
 from ttmem.view.screen import BACKGROUNDS, PALETTE, Colour
-from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.table import Line, Role, Span, width_of
 
 _COLUMN = 8.4
 _ROW = 19

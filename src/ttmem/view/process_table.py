@@ -14,8 +14,7 @@ from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import device_word, devices_word
-from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
-from ttmem.view.table import Cell, Column, cell, fitting_count, table
+from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, fitting_count, table, width_of
 from ttmem.view.texts import UNKNOWN, count_text, pid_text, size_text
 
 # The order in which pools get a column of their own.

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import NamedTuple, TextIO
 
 from ttmem.errors import TtmemError
-from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.table import Line, Role, Span, fitted
 
 USUAL_LEVELS = (60, 80, 95)  # percent of a capacity from which on it counts as busy, high and full
 _LEVEL_WORDS = ("busy", "high", "full")

@@ -4,7 +4,7 @@ import io
 import re
 
 from ttmem.view.screen import Screen
-from ttmem.view.spans import Span, width_of
+from ttmem.view.table import Span, width_of
 
 
 class FakeTerminal(io.StringIO):

@@ -21,7 +21,7 @@ from ttmem.monitor.app import Monitor
 from ttmem.monitor.panels.keys import KEYS
 from ttmem.monitor.settings import Settings
 from ttmem.monitor.state import MonitorState
-from ttmem.view.spans import Role
+from ttmem.view.table import Role
 
 
 @asynccontextmanager

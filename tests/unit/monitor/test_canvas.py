@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from textual.geometry import Region
 
 from ttmem.monitor.app import Canvas, joined, strip_of, theme
-from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.table import Line, Role, Span, width_of
 
 DARK = theme(is_light=False, has_colour=True)
 SPANS = st.builds(Span, st.text(st.sampled_from("ab █漢"), max_size=8), st.sampled_from(Role))

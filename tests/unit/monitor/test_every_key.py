@@ -10,7 +10,7 @@ from tests.support.simulated.sights_to_ask import a_frame
 from ttmem.monitor.panels.keys import KEYS, action_of
 from ttmem.monitor.settings import VIEWS, Settings, load
 from ttmem.monitor.state import MonitorState
-from ttmem.view.spans import Line, Role
+from ttmem.view.table import Line, Role
 
 
 @dataclass

@@ -19,7 +19,7 @@ from ttmem.monitor.settings import VIEWS, Settings, load
 from ttmem.monitor.state import MonitorState
 from ttmem.snapshot.host import Finding
 from ttmem.snapshot.values import replace
-from ttmem.view.spans import Role
+from ttmem.view.table import Role
 
 FRAME = a_frame()
 BANNER = "demo: simulated chips"

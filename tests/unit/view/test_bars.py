@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ttmem.view.bars import Part, bar, filled_columns, stacked_bar
-from ttmem.view.spans import Line, Role
+from ttmem.view.table import Line, Role
 
 FRACTIONS = st.floats(0, 3, allow_nan=False)
 

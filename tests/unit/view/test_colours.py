@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from ttmem.view.screen import USUAL_LEVELS, Colours, Depth, colour_depth, depth_for, level_of, levels_from, use_levels
-from ttmem.view.spans import Role, Span
+from ttmem.view.table import Role, Span
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from ttmem.snapshot import Snapshot
 from ttmem.view import plain
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import nothing_to_show, page
-from ttmem.view.spans import Line, Role
+from ttmem.view.table import Line, Role
 
 SECOND = 10**9
 

@@ -15,7 +15,7 @@ from ttmem.view.incidents.block import incident_block
 from ttmem.view.incidents.story import incident_story
 from ttmem.view.incidents.words import headline
 from ttmem.view.page import PageOptions
-from ttmem.view.spans import width_of
+from ttmem.view.table import width_of
 from ttmem.view.texts import size_text
 
 SECOND = 1_000_000_000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ttmem.view.spans import Span, broken, clean, clipped, plain, width_of
+from ttmem.view.table import Span, broken, clean, clipped, plain, width_of
 
 
 def test_what_changes_the_width_of_its_neighbour_is_not_passed_on() -> None:

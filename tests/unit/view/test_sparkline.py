@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ttmem.view.sparkline import sparkline
+from ttmem.view.texts import sparkline
 
 SAMPLES = st.lists(st.none() | st.integers(0, 1 << 40), max_size=100)
 

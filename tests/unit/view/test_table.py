@@ -2,8 +2,7 @@
 
 import pytest
 
-from ttmem.view.spans import Line, Role, Span, plain
-from ttmem.view.table import Cell, Column, Forms, cell, fitting_count, laid_out, table
+from ttmem.view.table import Cell, Column, Forms, Line, Role, Span, cell, fitting_count, laid_out, plain, table
 
 WORD, NUMBER = Column("LABEL"), Column("SIZE", is_right=True)
 

@@ -19,7 +19,7 @@ from ttmem.snapshot import Snapshot
 from ttmem.view import Role, Span, plain
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import page
-from ttmem.view.spans import fitted
+from ttmem.view.table import fitted
 
 OPERATION = "ttnn.experimental.rotary_embedding_llama_fused_qk"
 

@@ -15,7 +15,7 @@ from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.selection import device_test, is_device_name
 from ttmem.snapshot.values import Device, replace
 from ttmem.view.process_table import COLUMNS
-from ttmem.view.spans import clean
+from ttmem.view.table import clean
 from ttmem.view.texts import plural
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ This is the one cache between the ledger and the faces: DESIGN 12, "full snapsho
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -26,6 +27,7 @@ from ttmem.devices import Pool
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.values import ChipName, TimeNs, replace
+from ttmem.sources import procfs
 
 __all__ = [
     "Details",
@@ -274,3 +276,29 @@ def overlap_text(overlaps: Sequence[Sequence[Any]], names: Mapping[int, ChipName
     ]
     more = len(overlaps) - len(sentences)
     return "; ".join(sentences) + (f"; and {more} more" if more else "")
+
+
+_PARENT_SECONDS = 5.0
+_PARENTS_MOST = 4096
+
+
+class Parents:
+    """Remembers parents. Any thread may ask: at worst two ask the kernel for the same."""
+
+    def __init__(self, proc: procfs.Folder = procfs.PROC, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._proc = proc
+        self._clock = clock
+        self._known: dict[tuple[int, int | None], tuple[float, int | None]] = {}  # until when, and who
+
+    def parent_of(self, pid: int, start_time_ns: int | None) -> int | None:
+        """The parent of a process of our own pid namespace; None if there is no such process any more."""
+        now = self._clock()
+        until, parent = self._known.get((pid, start_time_ns), (now, None))
+        if until > now:
+            return parent
+        if len(self._known) >= _PARENTS_MOST:
+            self._known = {}
+        stat = procfs.stat_of(pid, self._proc)
+        parent = stat.parent if stat is not None else None
+        self._known[pid, start_time_ns] = now + _PARENT_SECONDS, parent
+        return parent

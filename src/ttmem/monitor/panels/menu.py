@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from ttmem.monitor.panels.keys import action_of
 from ttmem.monitor.panels.panel import Place, boxed
 from ttmem.monitor.parts.drawing import DrawArea
-from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.table import Line, Role, Span, fitted
 
 __all__ = ["Menu", "SortLetter"]
 

@@ -10,7 +10,7 @@ from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame, shown_name
 from ttmem.snapshot.usage import ProcessUsage
 from ttmem.sources.procfs import environment_of
 from ttmem.view.incidents.lines import alert_texts
-from ttmem.view.spans import Line, Role, Span, clean, fitted
+from ttmem.view.table import Line, Role, Span, clean, fitted
 from ttmem.view.texts import clock_text, finding_text, plural, process_text, reason_text
 
 __all__ = ["TextPage", "alert_lines", "environment_lines", "help_lines"]

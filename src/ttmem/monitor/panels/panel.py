@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from ttmem.monitor.parts.drawing import DrawArea
-from ttmem.view.spans import Line, Role, Span, fitted, width_of
+from ttmem.view.table import Line, Role, Span, fitted, width_of
 
 __all__ = ["Panel", "Place", "Question", "boxed", "overlaid"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ttmem.monitor.panels.panel import Place
 from ttmem.monitor.parts.drawing import DrawArea
-from ttmem.view.spans import Line, Role, Span, fitted, width_of
+from ttmem.view.table import Line, Role, Span, fitted, width_of
 
 __all__ = ["Prompt"]
 

@@ -20,9 +20,8 @@ from ttmem.monitor.parts.chip_figures import (
 from ttmem.monitor.parts.drawing import Pen, shown_name
 from ttmem.snapshot.values import Device
 from ttmem.view.bars import bar, stacked_bar
-from ttmem.view.spans import Line, Role, Span, width_of
-from ttmem.view.sparkline import Sample, bins, sparkline
-from ttmem.view.texts import size_text, tight_size_text
+from ttmem.view.table import Line, Role, Span, width_of
+from ttmem.view.texts import Sample, bins, size_text, sparkline, tight_size_text
 
 __all__ = [
     "HISTORY_SECONDS",

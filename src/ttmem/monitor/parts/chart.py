@@ -14,9 +14,8 @@ from ttmem.monitor.parts.chart_marks import TimeSpan, axis, phase_lane, time_lab
 from ttmem.monitor.parts.drawing import DrawArea, Pen
 from ttmem.snapshot.history import History, Mark, Series
 from ttmem.view.screen import level_of, level_role
-from ttmem.view.spans import Line, Role, Span, fitted
-from ttmem.view.sparkline import sparkline
-from ttmem.view.texts import share_text, size_text, tight_size_text
+from ttmem.view.table import Line, Role, Span, fitted
+from ttmem.view.texts import share_text, size_text, sparkline, tight_size_text
 
 __all__ = ["GAP", "GUTTER", "PLOTTED", "Chart", "Tiling", "chart_lines", "plot", "scale_top", "stretched", "tiled"]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ttmem.monitor.parts.drawing import shown_name
 from ttmem.snapshot.history import Mark, MarkKind
-from ttmem.view.spans import Line, Role, Span, fitted, width_of
+from ttmem.view.table import Line, Role, Span, fitted, width_of
 from ttmem.view.texts import clock_text, size_text
 
 __all__ = ["SIGNS", "TimeSpan", "axis", "legend", "phase_lane", "time_labels", "words_of"]

@@ -14,9 +14,8 @@ from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage
 from ttmem.view.bars import Part
 from ttmem.view.device_tables import device_word
 from ttmem.view.screen import level_of, level_role
-from ttmem.view.spans import Role
-from ttmem.view.sparkline import Sample
-from ttmem.view.texts import UNKNOWN, share_text, signed_text, tight_count_text
+from ttmem.view.table import Role
+from ttmem.view.texts import UNKNOWN, Sample, share_text, signed_text, tight_count_text
 
 __all__ = [
     "MOST_BESIDE",

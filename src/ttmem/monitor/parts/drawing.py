@@ -23,7 +23,7 @@ from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import Snapshot
-from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
+from ttmem.view.table import Line, Role, Span, clean, clipped, width_of
 
 __all__ = ["ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
 

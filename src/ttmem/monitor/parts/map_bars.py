@@ -10,8 +10,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.snapshot.chip_map import ChipMap, Region, Space, Stretch
 from ttmem.view.screen import level_role
-from ttmem.view.spans import Line, Role, Span
-from ttmem.view.table import Column, cell, table
+from ttmem.view.table import Column, Line, Role, Span, cell, table
 from ttmem.view.texts import count_text, reason_text, share_text, size_text
 
 __all__ = [

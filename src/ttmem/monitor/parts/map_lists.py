@@ -10,7 +10,7 @@ from ttmem.monitor.parts.drawing import Pen
 from ttmem.monitor.parts.map_bars import FREE, MapPart, Sort
 from ttmem.snapshot.chip_map import ChipMap, CoreFill
 from ttmem.view.screen import level_role
-from ttmem.view.spans import Line, Role, Span
+from ttmem.view.table import Line, Role, Span
 from ttmem.view.texts import count_text, size_text, tight_size_text
 
 __all__ = ["address_lines", "core_lines", "grid_width", "legend_lines"]

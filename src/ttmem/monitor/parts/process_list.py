@@ -16,7 +16,7 @@ from ttmem.snapshot.usage import PoolUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.values import Device
 from ttmem.view.device_tables import devices_word
 from ttmem.view.incidents.lines import is_fresh
-from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.table import Line, Role, Span, width_of
 from ttmem.view.texts import UNKNOWN, age_text, count_text, pid_text, size_text, tight_size_text
 
 __all__ = [

@@ -15,7 +15,7 @@ from ttmem.snapshot.values import ChipId, ChipName, TimeNs, replace
 from ttmem.view.device_tables import devices_word
 from ttmem.view.incidents.lines import Told, line_of
 from ttmem.view.pages.summary import grouped
-from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.table import Line, Role, Span, width_of
 from ttmem.view.texts import (
     UNKNOWN,
     clock_text,

@@ -6,9 +6,8 @@ from typing import NamedTuple
 from ttmem.monitor.parts.cards import gauge_bar
 from ttmem.monitor.parts.chip_figures import ChipCard, Figure, Gauge, percent_text
 from ttmem.monitor.parts.drawing import Pen
-from ttmem.view.spans import Line, Role
-from ttmem.view.sparkline import sparkline
-from ttmem.view.texts import tight_size_text
+from ttmem.view.table import Line, Role
+from ttmem.view.texts import sparkline, tight_size_text
 
 __all__ = ["LinePlan", "line_plan", "single_line", "titles_line"]
 

@@ -14,7 +14,7 @@ from ttmem.monitor.parts.drawing import ChipSpot, DrawArea, Drawing, MonitorFram
 from ttmem.snapshot.history import SPANS_SECONDS, History, Mark, Series
 from ttmem.snapshot.values import Device
 from ttmem.view.device_tables import device_word
-from ttmem.view.spans import Line, Role, Span, fitted
+from ttmem.view.table import Line, Role, Span, fitted
 from ttmem.view.texts import clock_text, size_text
 
 __all__ = ["INITIAL", "ChartsState", "acted", "draw", "pointed", "wanted"]

@@ -12,7 +12,7 @@ from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.kernel_table import KernelRow, KernelTable
 from ttmem.view.device_tables import device_word
 from ttmem.view.pages.program_tables import cache_table, ring_table
-from ttmem.view.spans import Line, Role, Span, fitted, width_of
+from ttmem.view.table import Line, Role, Span, fitted, width_of
 from ttmem.view.texts import UNKNOWN, count_text, packed_text, reason_text, tight_size_text
 
 __all__ = ["COLUMNS", "INITIAL", "SORTS", "KernelColumn", "KernelsState", "acted", "draw", "pointed", "wanted"]

@@ -26,9 +26,8 @@ from ttmem.snapshot.identity import chip_of as driver_chip_of
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.view.device_tables import device_word
 from ttmem.view.incidents.lines import lines_of, marked_chips, next_step, told_incidents, unkept_texts
-from ttmem.view.spans import Line, Role, Span, clipped, width_of
-from ttmem.view.sparkline import Sample
-from ttmem.view.texts import plural
+from ttmem.view.table import Line, Role, Span, clipped, width_of
+from ttmem.view.texts import Sample, plural
 
 __all__ = [
     "INITIAL",

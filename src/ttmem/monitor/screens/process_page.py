@@ -19,7 +19,7 @@ from ttmem.snapshot.usage import ProcessDevice
 from ttmem.snapshot.values import replace
 from ttmem.view.incidents.lines import Told, told_incidents
 from ttmem.view.pages.summary import grouped
-from ttmem.view.spans import Line, Role, width_of
+from ttmem.view.table import Line, Role, width_of
 from ttmem.view.texts import age_text, count_text, finding_text, no_lines_text, pid_text, plural, reason_text, size_text
 
 __all__ = ["ProcessPageState", "acted", "draw"]

@@ -27,7 +27,7 @@ from ttmem.monitor.parts.process_list import (
 )
 from ttmem.monitor.screens import process_page as process_page
 from ttmem.snapshot.usage import ProcessUsage
-from ttmem.view.spans import Line, Role
+from ttmem.view.table import Line, Role
 from ttmem.view.texts import plural, reason_text, size_text
 
 __all__ = [

@@ -6,7 +6,7 @@
 """
 
 from ttmem.analysis import AddressLine, AddressStretch
-from ttmem.view.spans import Line, Role, Span, clipped
+from ttmem.view.table import Line, Role, Span, clipped
 
 __all__ = ["address_map", "legend"]
 

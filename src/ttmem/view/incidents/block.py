@@ -8,7 +8,7 @@ from ttmem.view.incidents.explained import ages_text, amount, asked_by, count_of
 from ttmem.view.incidents.rows import Row, labelled, titled
 from ttmem.view.incidents.words import headline, incident_title, site_text
 from ttmem.view.page import PageOptions
-from ttmem.view.spans import Line, Role, clean, clipped, width_of
+from ttmem.view.table import Line, Role, clean, clipped, width_of
 from ttmem.view.texts import count_text, plural, size_text
 
 __all__ = ["floor_text", "freeing_text", "holder_rows", "incident_block", "replay_rows"]

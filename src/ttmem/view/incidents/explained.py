@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from ttmem.analysis import Explanation, MemoryHolder
 from ttmem.snapshot.incidents import HeldEntry
 from ttmem.view.incidents.words import is_per_core_memory, site_text, sized
-from ttmem.view.spans import clean
+from ttmem.view.table import clean
 from ttmem.view.texts import age_text, count_text, plural, size_text
 
 __all__ = [

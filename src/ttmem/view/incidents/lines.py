@@ -14,7 +14,7 @@ from ttmem.view.incidents.words import (
     memory_word,
     site_text,
 )
-from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of
+from ttmem.view.table import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.texts import clock_text, count_text, plural, process_text, size_text
 
 __all__ = [

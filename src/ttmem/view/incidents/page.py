@@ -10,7 +10,7 @@ from ttmem.view.incidents.room import room_table
 from ttmem.view.incidents.story import incident_story
 from ttmem.view.incidents.words import incident_title, memory_word
 from ttmem.view.page import PageOptions
-from ttmem.view.spans import Line, Role, Span, clean, fitted, wrapped
+from ttmem.view.table import Line, Role, Span, clean, fitted, wrapped
 from ttmem.view.texts import age_text, clock_text, plural
 
 __all__ = ["explanation_page", "no_incident_page"]

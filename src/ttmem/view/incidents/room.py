@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage
 from ttmem.view.device_tables import device_title
-from ttmem.view.spans import Line, Role
-from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.table import Cell, Column, Line, Role, cell, table
 from ttmem.view.texts import UNKNOWN, signed_text, size_text
 
 __all__ = ["room_table"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ttmem.view.spans import Line, Role, Span, broken
+from ttmem.view.table import Line, Role, Span, broken
 
 __all__ = ["Row", "labelled", "titled"]
 

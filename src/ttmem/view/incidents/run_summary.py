@@ -14,7 +14,7 @@ from ttmem.view.incidents.lines import unkept_texts
 from ttmem.view.incidents.rows import labelled
 from ttmem.view.incidents.words import headline, incident_title, site_text
 from ttmem.view.page import PageOptions
-from ttmem.view.spans import Line, Role, Span, clean, fitted
+from ttmem.view.table import Line, Role, Span, clean, fitted
 from ttmem.view.texts import count_text, plural, ranges_text
 
 __all__ = ["run_incidents"]

@@ -11,8 +11,7 @@ from ttmem.view.incidents.explained import ages_text, amount, asked_by, entry_li
 from ttmem.view.incidents.rows import labelled, titled
 from ttmem.view.incidents.words import headline, incident_title, is_per_core_memory
 from ttmem.view.page import PageOptions
-from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, width_of, wrapped
-from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, fitted, table, width_of, wrapped
 from ttmem.view.texts import count_text, plural, size_text
 
 __all__ = ["incident_story"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ttmem.snapshot.incidents import Frame, Incident, Site
 from ttmem.snapshot.values import ChipName
 from ttmem.view.device_tables import devices_word
-from ttmem.view.spans import clean
+from ttmem.view.table import clean
 from ttmem.view.texts import count_text, plural, size_text
 
 __all__ = [

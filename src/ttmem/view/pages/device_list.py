@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.identity import identity_of, open_count_of, tray_of
 from ttmem.snapshot.telemetry import ChipTelemetry
-from ttmem.view.spans import Line, Role, Span, clean
-from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, table
 from ttmem.view.texts import UNKNOWN, count_text
 
 __all__ = ["device_list"]

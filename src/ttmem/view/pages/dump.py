@@ -14,8 +14,7 @@ from ttmem.view.device_tables import device_title
 from ttmem.view.incidents.lines import incident_list
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.ps import source_line
-from ttmem.view.spans import Line, Role, Span, clean, clipped, width_of, wrapped
-from ttmem.view.table import Cell, Column, cell, table
+from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, width_of, wrapped
 from ttmem.view.texts import (
     age_text,
     clock_text,

@@ -10,7 +10,7 @@ from ttmem.view.incidents.lines import incident_list, marked_chips, told_inciden
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
 from ttmem.view.process_table import ordered, process_table, tree
-from ttmem.view.spans import Line, Role, Span, clean, clipped, fitted, wrapped
+from ttmem.view.table import Line, Role, Span, clean, clipped, fitted, wrapped
 from ttmem.view.texts import clock_text, finding_text, plural, process_text, reason_text, size_text
 
 

@@ -16,7 +16,7 @@ from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.view.device_tables import device_word
 from ttmem.view.queries.apps import held_bytes
 from ttmem.view.queries.memory import source_of, timestamp
-from ttmem.view.spans import Line, Role, Span, clean
+from ttmem.view.table import Line, Role, Span, clean
 from ttmem.view.texts import UNKNOWN, count_text, pid_text, share_text, signed_text, size_text
 
 __all__ = ["SECTIONS", "report"]

@@ -19,7 +19,7 @@ from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Snapshot
 from ttmem.snapshot.values import Device
 from ttmem.view.device_tables import device_word
-from ttmem.view.spans import clean
+from ttmem.view.table import clean
 from ttmem.view.texts import UNKNOWN
 
 __all__ = ["seed_blocks"]

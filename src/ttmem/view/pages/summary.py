@@ -11,8 +11,7 @@ from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.usage import kinds_shown
 from ttmem.snapshot.values import ChipName, replace
 from ttmem.view.device_tables import devices_word
-from ttmem.view.spans import Line, Role, Span, clean, width_of
-from ttmem.view.table import Column, cell, table
+from ttmem.view.table import Column, Line, Role, Span, cell, clean, table, width_of
 from ttmem.view.texts import clock_text, count_text, size_text
 
 _LABEL_MOST = 40  # the heading has the whole command

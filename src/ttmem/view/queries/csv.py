@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from ttmem.errors import SelectionError
 from ttmem.view.queries.fields import BYTES_PER, Field, Question
-from ttmem.view.spans import clean
+from ttmem.view.table import clean
 from ttmem.view.texts import UNKNOWN
 
 __all__ = ["CsvForm", "csv_header", "csv_line"]

@@ -6,8 +6,7 @@ from difflib import get_close_matches
 from typing import Generic, TypeVar
 
 from ttmem.errors import SelectionError
-from ttmem.view.spans import Line, Role
-from ttmem.view.table import Column, cell, table
+from ttmem.view.table import Column, Line, Role, cell, table
 
 __all__ = ["BYTES_PER", "Field", "Question", "chosen_fields", "field_list"]
 

@@ -9,7 +9,7 @@ from ttmem.monitor.panels.page import TextPage
 from ttmem.monitor.panels.panel import Panel, Question, boxed, overlaid
 from ttmem.monitor.panels.prompt import Prompt
 from ttmem.monitor.parts.drawing import DrawArea
-from ttmem.view.spans import Line, Role, Span, width_of
+from ttmem.view.table import Line, Role, Span, width_of
 
 AREA = DrawArea(60, 12)
 WORDS = st.text(st.sampled_from("ab █é漢"), max_size=30)

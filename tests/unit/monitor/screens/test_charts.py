@@ -13,7 +13,7 @@ from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame
 from ttmem.monitor.screens.charts import ChartsState, acted, draw, pointed, wanted
 from ttmem.snapshot.history import History, Mark
 from ttmem.snapshot.values import TimeNs, replace
-from ttmem.view.spans import Role, plain
+from ttmem.view.table import Role, plain
 
 SIZES = [DrawArea(80, 22), DrawArea(120, 38), DrawArea(200, 58)]
 FRAMES = {(chips, seconds): None for chips in (1, 4, 32) for seconds in (60, 3600)}

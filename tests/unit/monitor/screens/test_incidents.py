@@ -10,7 +10,7 @@ from ttmem.monitor.panels.page import alert_lines
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.screens.overview import OverviewState, chip_marks, draw, fresh_count, incident_lines
 from ttmem.view import plain
-from ttmem.view.spans import Role
+from ttmem.view.table import Role
 
 AREA = DrawArea(width=80, height=22)
 

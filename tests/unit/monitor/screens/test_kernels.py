@@ -10,7 +10,7 @@ from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.screens import kernels
 from ttmem.monitor.screens.kernels import COLUMNS, SORTS, KernelsState
 from ttmem.snapshot.kernel_table import KernelTable
-from ttmem.view.spans import plain
+from ttmem.view.table import plain
 
 SIZES = (DrawArea(80, 22), DrawArea(120, 38), DrawArea(200, 58))
 areas = st.builds(DrawArea, st.integers(1, 220), st.integers(0, 60), is_ascii=st.booleans())

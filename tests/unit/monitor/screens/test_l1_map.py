@@ -17,7 +17,7 @@ from ttmem.monitor.screens import l1_map
 from ttmem.monitor.screens.l1_map import L1MapState
 from ttmem.snapshot.chip_map import ChipMap, Stretch
 from ttmem.snapshot.values import replace
-from ttmem.view.spans import plain
+from ttmem.view.table import plain
 
 SIZES = (DrawArea(80, 22), DrawArea(120, 38), DrawArea(200, 58))
 areas = st.builds(DrawArea, st.integers(1, 220), st.integers(0, 60), is_ascii=st.booleans())

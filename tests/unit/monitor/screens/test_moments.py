@@ -6,7 +6,7 @@ from ttmem.devices import Pool
 from ttmem.monitor.parts.chart_marks import TimeSpan, axis, phase_lane, words_of
 from ttmem.snapshot.history import Mark, MarkKind
 from ttmem.snapshot.values import TimeNs
-from ttmem.view.spans import plain
+from ttmem.view.table import plain
 
 
 def a_mark(second: int, what: MarkKind, text: str) -> Mark:

@@ -20,7 +20,7 @@ from ttmem.snapshot import KindUsage
 from ttmem.snapshot.host import Finding
 from ttmem.snapshot.usage import DeviceUsage, Snapshot
 from ttmem.snapshot.values import replace
-from ttmem.view.spans import Line
+from ttmem.view.table import Line
 from ttmem.view.texts import size_text, tight_size_text
 
 LAYOUTS: tuple[Layout, ...] = ("auto", "full", "compact")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.support.simulated.random_rows import TEXTS
 from ttmem.monitor.parts.drawing import Pen
-from ttmem.view.spans import width_of
+from ttmem.view.table import width_of
 
 
 def text_of(pen: Pen) -> str:

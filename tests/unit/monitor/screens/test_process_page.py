@@ -16,7 +16,7 @@ from ttmem.snapshot.host import Finding
 from ttmem.snapshot.incidents import Frame, Incident, Site
 from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.values import TimeNs, replace
-from ttmem.view.spans import width_of
+from ttmem.view.table import width_of
 from ttmem.view.texts import FINDINGS
 
 

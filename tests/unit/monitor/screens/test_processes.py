@@ -20,7 +20,7 @@ from ttmem.snapshot.host import Foreign
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.usage import ProcessUsage, Snapshot
 from ttmem.snapshot.values import replace
-from ttmem.view.spans import Line, Role
+from ttmem.view.table import Line, Role
 from ttmem.view.texts import size_text, tight_size_text
 
 AREA = DrawArea(120, 30)

@@ -10,7 +10,7 @@ from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame
 from ttmem.monitor.screens.telemetry import TelemetryState, acted, draw, pointed, wanted
 from ttmem.snapshot.telemetry import Sensor
 from ttmem.snapshot.values import replace
-from ttmem.view.spans import Role, plain
+from ttmem.view.table import Role, plain
 
 SIZES = [DrawArea(80, 22), DrawArea(120, 38), DrawArea(200, 58)]
 CHIPS = {count: some_chips(count) for count in (0, 1, 4, 32)}

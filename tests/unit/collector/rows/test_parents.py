@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ttmem.sources.procfs import Parents
+from ttmem.collector.rows.snapshots import Parents
 
 
 class Clock:
