@@ -155,7 +155,7 @@ def test_a_reader_of_the_log_that_leaves_is_no_reason_to_end(directory: Path) ->
             client.connect(str(directory / "s"))
             client.sendall(alloc(1, 64).to_bytes(144) * 3)
             wait_until(lambda: messages_of(directory) == 3)
-        wait_until(lambda: b"nobody reads the log any more" in errors.read_bytes())
+        wait_until(lambda: b"the log has no reader any more" in errors.read_bytes())
         ends_well(process)
 
 
