@@ -98,7 +98,7 @@ def nothing_to_show(snapshot: Snapshot) -> list[Line]:
             "TT_ALLOC_TRACKING_ENABLED=1 ./app",
             f"reports by socket to ttmem serve{'' if is_served else ', if that runs'}",
         ),
-        ("ttmem demo", "shows made-up chips"),
+        ("ttmem demo", "shows simulated chips"),
     ):
         lines.append((Span(f"   {command:35}", Role.INDEX), Span(meaning, Role.DIM)))
     notes = [*_stale_notes(snapshot), *_foreign(snapshot), *_doubts(snapshot, [])]
