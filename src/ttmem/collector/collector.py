@@ -8,7 +8,8 @@ is recorded for an hour.
    _journals                 the scanner: the thread while it runs, else the caller; guarded by _scanning
    _ledger, _snapshots       any thread; each has its own lock
    _counters                 made by the scan that finds a region; then any thread, has its own lock
-   _recorder                   made by the first thread that needs it; has its own lock
+   _counters_due             the scanner, under _scanning
+   _recorder                 made by the first thread that needs it; has its own lock
    _driver                   any thread; two at once report the same to the ledger
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then not changed
@@ -57,6 +58,7 @@ __all__ = ["Collector"]
 SOURCE = "embedded collector"
 _SCAN_EVERY_SECONDS = 0.05
 _UNHURRIED_SCAN_SECONDS = 0.5
+_PAUSE_PER_COST = 24
 MOST_STRETCHES = 1024  # of a pool, in the map of a chip: more than any screen has columns
 MOST_KERNELS = 200
 _MOST_ALLOCATIONS = 100_000  # in one answer, also for who asks for all; totals say what the others are
@@ -82,6 +84,7 @@ class Collector:
         self._unlisted = UnlistedJournals(places)
         self._driver = DriverFacts(driver) if driver is not None else None
         self._counters: RuntimeCounters | None = None
+        self._counters_due = float("-inf")
         self._scanning = threading.Lock()
         self._snapshots = Snapshots(self._ledger)
         self._host = host or read_host()
@@ -126,10 +129,15 @@ class Collector:
             self._journals.spent(time.thread_time() - began)
 
     def _find_counters(self) -> None:
-        """The stock runtime's own, if a region of them has come."""
+        """The stock runtime's own, if a region of them has come. Listing a directory full of files may cost at most
+        about 4 % of a core."""
+        if self._counters is not None or time.monotonic() < self._counters_due:
+            return
+        began = time.thread_time()
         directories = self._journals.places.stock_listed
-        if self._counters is None and any(map(region_names, directories())):
+        if any(map(region_names, directories())):
             self._counters = RuntimeCounters(StockCounters(directories, user_of=user_name), user_of=user_name)
+        self._counters_due = time.monotonic() + (time.thread_time() - began) * _PAUSE_PER_COST
 
     def wait_settled(self, timeout_seconds: float = 1.0) -> bool:
         """Ticks until no journal is still being read for the first time; False if that took too long."""

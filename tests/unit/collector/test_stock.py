@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.support.machine.stock_regions import Slot, a_region, put
+from tests.support.timing.waiting import wait_until
 from ttmem.collector import Collector
 from ttmem.sources import Places
 
@@ -17,10 +18,9 @@ def test_a_region_that_comes_later_is_read(tmp_path: Path) -> None:
     assert collected.snapshot().devices == ()
     put(tmp_path, 0x55, a_region(Slot(1 << 22, (64, 0, 0, 0, 0))))  # of a process that is over
 
-    collected.tick()
-    snapshot = collected.snapshot()
+    wait_until(lambda: collected.tick() or collected.snapshot().devices)
 
-    assert [usage.device.unique_id for usage in snapshot.devices] == [0x55]
+    assert [usage.device.unique_id for usage in collected.snapshot().devices] == [0x55]
 
 
 def test_a_file_with_another_name_is_no_region(tmp_path: Path) -> None:
