@@ -7,6 +7,7 @@ from enum import Enum, IntEnum
 from typing import Any, TypeVar
 
 __all__ = [
+    "BANKED_POOLS",
     "PLANNED_POOLS",
     "Arch",
     "BinaryStatus",
@@ -85,6 +86,8 @@ class Pool(Word):
     UNKNOWN = 9, "unknown"
 
 
+# Where buffers lie, each of them in one: these bytes exclude each other, so they add up, and have a place in a bank.
+BANKED_POOLS = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 # Inventories: what all loaded programs would take. Programs share that memory, so the sum may exceed the chip.
 PLANNED_POOLS = frozenset({Pool.CB, Pool.KERNEL, Pool.ETH, Pool.DISPATCH})
 

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ttmem.devices import Pool
+from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.snapshot.usage import DeviceUsage, PoolUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.values import ChipName, Device
 
 __all__ = ["Amount", "Limit", "Verdict", "Which", "growths", "judged"]
 
 _NOT_BELIEVED = ("contradicted", "over_capacity")  # doubts for which a figure of a chip crosses nothing
-_GROWING = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ def _verdict(
 
 def _is_partial(usage: DeviceUsage) -> bool:
     """Whether others hold something there who do not report."""
-    return any(pool.read_bytes for pool in usage.pools if pool.pool in _GROWING)
+    return any(pool.read_bytes for pool in usage.pools if pool.pool in BANKED_POOLS)
 
 
 def _pool(usage: DeviceUsage, pool: Pool) -> PoolUsage | None:
@@ -178,7 +177,7 @@ def _name(device: ChipName) -> tuple[str | None, int | None, str]:
 
 
 def _grown(limit: Limit, usage: DeviceUsage, watched: Sequence[Snapshot]) -> Iterator[Verdict]:
-    for pool in _GROWING:
+    for pool in BANKED_POOLS:
         if pool is not Pool.DRAM and _pool(usage, pool) is None:
             continue
         series = [(one.time_ns, _used_on(one, usage.device, pool)) for one in watched]

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from ttmem.collector.chips import bank_sizes
-from ttmem.collector.rows.regions import BANKED, Bounds, Gaps, bank_count, core_bytes, pool_bounds
-from ttmem.devices import Pool
+from ttmem.collector.rows.regions import Bounds, Gaps, bank_count, core_bytes, pool_bounds
+from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.snapshot import Device, DeviceUsage, TimeNs, replace
 from ttmem.snapshot.chip_map import ChipMap, CoreFill, Region, Space, Stretch, StretchKind
 from ttmem.tracking import CoreType
@@ -77,8 +77,8 @@ def _space(name: Literal["dram", "l1"], usage: DeviceUsage, rows: Rows) -> Space
     lower = bounds[pools[0]]
     if sizes is None or lower is None or usage.launch_count is None:
         return None
-    gaps = {pool: Gaps(*rows["pools"][BANKED.index(pool)][:-1]) for pool in pools}
-    stretches = {pool: rows["pools"][BANKED.index(pool)][-1] for pool in pools}
+    gaps = {pool: Gaps(*rows["pools"][BANKED_POOLS.index(pool)][:-1]) for pool in pools}
+    stretches = {pool: rows["pools"][BANKED_POOLS.index(pool)][-1] for pool in pools}
     regions = tuple(
         _region(pool, found, gaps[pool])
         for pool, found in bounds.items()

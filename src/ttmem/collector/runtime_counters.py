@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from ttmem.collector.rows.structs import with_empty_pools
-from ttmem.devices import Pool
+from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.snapshot import (
     Device,
     DeviceUsage,
@@ -258,8 +258,6 @@ def _pool(pool: Pool, used: int, peak: tuple[int, int], **more: int | None) -> P
 
 _QUIET_NS = 10_000_000
 _VERDICTS_MOST = 10_000
-# Circular buffers are left out: a sample of those that are not dataflow buffers is not comparable.
-_COMPARED = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE)
 
 Held = Sequence[tuple[Device, ReadChip, ReadProcess]]
 
@@ -310,7 +308,9 @@ def _verdict(process: ProcessUsage, held: Held) -> _Verdict:
         ours = counted.get(device.number)
         if ours is None:
             continue  # it reports, but not on this chip: by what it reports, the two cannot be compared
-        gaps = [ours.get(pool, 0) - read.used.get(pool, 0) for pool in _COMPARED]
+        gaps = [
+            ours.get(pool, 0) - read.used.get(pool, 0) for pool in BANKED_POOLS
+        ]  # circular buffers cannot be compared
         if any(gaps):
             is_missing |= any(gap > 0 for gap in gaps)
             is_beyond |= any(gap < 0 for gap in gaps)

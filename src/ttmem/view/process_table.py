@@ -10,7 +10,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ttmem.devices import PLANNED_POOLS, Kind, Pool
+from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import device_word, devices_word
@@ -39,7 +39,6 @@ _NONE = size_text(0)
 _VIA = {"journal": "journal", "socket": "socket", "runtime": "read"}
 
 
-_EXCLUSIVE = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 _UNKNOWN_LAST = -1  # below every size, which are shown largest first
 
 Branches = Mapping[int, str]  # key of a process -> what is drawn before its label
@@ -64,7 +63,7 @@ def _circular_buffers(process: ProcessUsage) -> int:
 
 
 def _peak(process: ProcessUsage) -> int:
-    return -sum(usage.peak_bytes for held in process.devices for usage in held.pools if usage.pool in _EXCLUSIVE)
+    return -sum(usage.peak_bytes for held in process.devices for usage in held.pools if usage.pool in BANKED_POOLS)
 
 
 def _launches(process: ProcessUsage) -> int:
@@ -79,7 +78,7 @@ COLUMNS: Mapping[str, Callable[[ProcessUsage], Any]] = {
     "age": lambda process: process.start_time_ns or 0,
     **{pool.word: _used(pool) for pool in Pool},
     "cb": _circular_buffers,
-    "total": _used(*_EXCLUSIVE),
+    "total": _used(*BANKED_POOLS),
     "peak": _peak,
     "launches": _launches,
 }

@@ -21,7 +21,7 @@ DEFAULT_SOCKET = "/tmp/tt_allocation_server.sock"
 
 
 class MessageType(IntEnum):
-    """What a message is for. 1 to 6 and 8 to 12 are sent to the server, 4 and 7 are its answers."""
+    """What a message is for. 4 and 7 are answers of the server, all others are sent to it."""
 
     ALLOC = 1
     FREE = 2

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from tests.support.flat_rows.activity import cores_from_rows, together
 from tests.support.flat_rows.spaces import L1_POOLS, ChipKind, Headroom, Largest, Row, Spaces
-from ttmem.collector.rows.regions import BANKED, SizesOf, bank_count
-from ttmem.devices import PLANNED_POOLS, Kind, Pool
+from ttmem.collector.rows.regions import SizesOf, bank_count
+from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
 from ttmem.snapshot.values import ChipId, Device, TimeNs, place_of, replace
@@ -203,7 +203,9 @@ def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
         return usage.pools
     if usage.is_l1_undivided:  # nobody knows what lies in L1_SMALL
         named.add(Pool.L1_SMALL)
-    empty = (_empty(pool, device.capacity(pool) or 0, bank_count(device, pool)) for pool in BANKED if pool not in named)
+    empty = (
+        _empty(pool, device.capacity(pool) or 0, bank_count(device, pool)) for pool in BANKED_POOLS if pool not in named
+    )
     return in_order([*usage.pools, *(pool for pool in empty if pool.capacity_bytes)])
 
 

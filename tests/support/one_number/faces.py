@@ -53,6 +53,7 @@ _CSV = {
     "l1.cb": "cb.planned",
     "l1.peak_core": "core.used",
     "l1.small": "l1_small.used",
+    "l1_small.used": "l1_small.used",
     "trace.used": "trace.used",
 }
 _METRICS = {

@@ -16,9 +16,8 @@ from typing import NamedTuple
 from ttmem.devices import Pool
 from ttmem.snapshot.values import Device
 
-__all__ = ["BANKED", "BankSizes", "Bounds", "Gaps", "SizesOf", "bank_count", "core_bytes", "pool_bounds", "share_of"]
+__all__ = ["BankSizes", "Bounds", "Gaps", "SizesOf", "bank_count", "core_bytes", "pool_bounds", "share_of"]
 
-BANKED = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 _UPPER = {Pool.DRAM: Pool.TRACE, Pool.L1: Pool.L1_SMALL}  # what lies above it in the same bank
 
 

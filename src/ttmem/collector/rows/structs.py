@@ -7,8 +7,8 @@ words, and numbers of chips become their names.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ttmem.collector.rows.regions import BANKED, bank_count
-from ttmem.devices import BinaryStatus, Cache, CoreType, Kind, Pool, Stall
+from ttmem.collector.rows.regions import bank_count
+from ttmem.devices import BANKED_POOLS, BinaryStatus, Cache, CoreType, Kind, Pool, Stall
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.incidents import KINDS, Frame, Incident, Site
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
@@ -54,7 +54,7 @@ def with_empty_pools(device: Device, pools: tuple[PoolUsage, ...]) -> tuple[Pool
     named = {pool.pool for pool in pools}
     if any(pool.reason == "undivided" for pool in pools):  # what lies in L1_SMALL is unknown
         named.add(Pool.L1_SMALL)
-    empty = [_empty(device, pool) for pool in BANKED if pool not in named and device.capacity(pool)]
+    empty = [_empty(device, pool) for pool in BANKED_POOLS if pool not in named and device.capacity(pool)]
     return tuple(sorted((*pools, *empty), key=lambda one: one.pool.number)) if empty else pools
 
 

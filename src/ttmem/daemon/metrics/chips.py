@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import ChipLifetime, Labels, Page
-from ttmem.devices import PLANNED_POOLS, Kind, Pool
+from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, identity
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.values import Device
 
-__all__ = ["MEMORIES", "ExportedChip", "add_chips", "device_labels", "tray_of"]
+__all__ = ["ExportedChip", "add_chips", "device_labels", "tray_of"]
 
 # Where allocations exclude each other. Inventories of programs are told apart from them: see `programs`.
-MEMORIES = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 
 
 class ExportedChip(NamedTuple):
@@ -73,7 +72,7 @@ def _add_memories(page: Page, usage: DeviceUsage, labels: Labels) -> None:
     """Every memory a chip has, or has something in; at last host memory, and what nobody knows the type of."""
     pools = {pool.pool: pool for pool in usage.pools if pool.pool not in PLANNED_POOLS and not pool.is_untouched}
     is_counted = usage.launch_count is not None and not usage.doubt  # what nobody tells of is then 0
-    for pool in MEMORIES:
+    for pool in BANKED_POOLS:
         if pool in pools:
             binaries, traces = _apart(usage) if pool is Pool.DRAM else (0, 0)
             _add_pool(page, (*labels, pool.word), pools.pop(pool), binaries, traces)

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.chips import MEMORIES, ExportedChip
+from ttmem.daemon.metrics.chips import ExportedChip
 from ttmem.daemon.metrics.families import ChipLifetime, Labels, Lifetime, Page
-from ttmem.devices import Pool
+from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.snapshot.incidents import KINDS
 from ttmem.snapshot.usage import Snapshot
 from ttmem.snapshot.values import Device
@@ -42,7 +42,7 @@ def _add_caches(page: Page, labels: Labels, happened: ChipLifetime) -> None:
 def _add_pools(page: Page, labels: Labels, device: Device, happened: ChipLifetime) -> None:
     """What alerts watch is there from the start, at 0."""
     page.add(metric.OUT_OF_MEMORY, (*labels, Pool.CB.word), happened.refusals[Pool.CB.number])
-    for pool in MEMORIES:
+    for pool in BANKED_POOLS:
         made, refused = happened.allocations[pool.number], happened.refusals[pool.number]
         if device.capacity(pool) or made or refused:
             page.add(metric.ALLOCATIONS, (*labels, pool.word), made)

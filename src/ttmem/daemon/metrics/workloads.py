@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ttmem.daemon.metrics import catalogue as metric
-from ttmem.daemon.metrics.chips import MEMORIES
 from ttmem.daemon.metrics.families import Page
+from ttmem.devices import BANKED_POOLS
 from ttmem.snapshot import PoolUsage, ProcessUsage
 
 __all__ = ["OTHERS", "add_workloads", "cut"]
@@ -40,7 +40,7 @@ class _Workload:
         for held in process.devices:
             label = devices.get(held.device.number)
             for usage in held.pools if label is not None else ():
-                if usage.pool in MEMORIES:
+                if usage.pool in BANKED_POOLS:
                     self._sums(usage)[label or "", usage.pool.word] += usage.used_bytes
 
     def take(self, other: "_Workload") -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ttmem.devices import PLANNED_POOLS, Pool
+from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, Pool
 from ttmem.snapshot import ProcessDevice, ProcessUsage, Snapshot
 from ttmem.snapshot.identity import Identity, identity_of
 from ttmem.snapshot.telemetry import ChipTelemetry
@@ -12,8 +12,6 @@ from ttmem.view.queries.fields import Field
 from ttmem.view.queries.memory import timestamp
 
 __all__ = ["APP_FIELDS", "AppRow", "app_rows", "held_bytes"]
-
-_EXCLUSIVE = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)  # bytes that exclude each other, so they add up
 
 
 class AppRow(NamedTuple):
@@ -48,7 +46,9 @@ def held_bytes(process: ProcessUsage, held: ProcessDevice, *pools: Pool) -> int 
             used += held.activity.footprint.planned_bytes
             continue
         found = next((usage.used_bytes for usage in held.pools if usage.pool is pool), None)
-        if found is None and (process.origin == "unknown" or (process.source == "runtime" and pool not in _EXCLUSIVE)):
+        if found is None and (
+            process.origin == "unknown" or (process.source == "runtime" and pool not in BANKED_POOLS)
+        ):
             return None
         used += found or 0
     return used
@@ -77,7 +77,7 @@ APP_FIELDS: tuple[Field[AppRow], ...] = (
     Field("uuid", "the chip's own id", lambda row: row.held.device.uuid, aliases=("gpu_uuid",)),
     Field("dev_node", "the driver's device file", lambda row: row.identity.dev_node),
     Field("pci.bus_id", "PCI address", lambda row: row.identity.pci_bus_id, aliases=("gpu_bus_id",)),
-    Field("used_memory", "dram, trace, l1 and l1_small together", _held(*_EXCLUSIVE), "MiB", ("used_gpu_memory",)),
+    Field("used_memory", "dram, trace, l1 and l1_small together", _held(*BANKED_POOLS), "MiB", ("used_gpu_memory",)),
     *(_pool_field(pool) for pool in Pool if pool is not Pool.UNKNOWN),
     Field("source", "counted, counter, read or unknown", lambda row: row.process.origin),
 )

@@ -116,7 +116,7 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
         _of_pool(Pool.L1, lambda u: u.largest_free_bytes),
         "KiB",
     ),
-    Field("l1.small", "small buffers (L1_SMALL)", _used(Pool.L1_SMALL), "KiB"),
+    Field("l1_small.used", "small buffers (L1_SMALL)", _used(Pool.L1_SMALL), "KiB", ("l1.small",)),
     Field("l1.kernel", "code of all loaded kernels; they share the ring, so it may exceed it", _kernels, "KiB"),
     Field(
         "core.used",
@@ -146,7 +146,7 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
         ("l1.cb",),
     ),
     Field("cb.resident", "the same of the programs that ran last", _resident, "KiB"),
-    Field("trace.used", "trace buffers in DRAM", _used(Pool.TRACE), "MiB"),
+    Field("trace.used", "trace buffers, in the region set aside for them", _used(Pool.TRACE), "MiB"),
     Field("apps.count", "live processes on the chip", lambda row: row.app_count),
     Field("source", "counted, counter, read, sample or unknown", lambda row: source_of(row.usage)),
     Field("age", "at most so much older than timestamp", lambda row: row.usage.age_ms, "ms"),
