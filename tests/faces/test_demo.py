@@ -354,10 +354,10 @@ def test_a_figure_that_was_not_expected_is_shown_as_such() -> None:
 
 MISMEASURED = """\
 import sys
-from ttmem.cli.demonstration import audience
+from ttmem.cli.demonstration import watcher
 from ttmem.cli.program import run_program
 
-audience._peaks = lambda process: {"dram": 1}
+watcher._peaks = lambda process: {"dram": 1}
 sys.exit(run_program(["demo", "cb-clash", "--steps", "1"]))
 """
 

@@ -142,12 +142,12 @@ def demo(
         with ExitStack() as running:
             processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
             interrupts = stack.enter_context(noticed_interrupts())  # from here on there is something to say of them
-            audience = Watcher(collector, screen, options, interrupts)
-            reports = audience.watch(processes, seconds)
+            watcher = Watcher(collector, screen, options, interrupts)
+            reports = watcher.watch(processes, seconds)
         click.echo()
-        code = _judged(reports, audience.last, audience.left_bytes(), screen.width)
+        code = _judged(reports, watcher.last, watcher.left_bytes(), screen.width)
         if picture_file:
-            write_picture(picture_file, audience.last, options)
+            write_picture(picture_file, watcher.last, options)
     return INTERRUPTED if interrupts.is_pressed else code
 
 
