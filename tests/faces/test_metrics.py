@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.faces.scraped import CLASSIC, NOTHING, OPEN_METRICS, a_lifetime, rows_of, text_of
 from tests.support.simulated.figures import a_busy_snapshot
+from tests.support.simulated.overviews import a_device_usage, an_overview
 from tests.support.simulated.read_figures import a_read_snapshot
-from tests.support.simulated.sights import a_device_usage, an_overview
 from ttmem.cli.serve import serve
 from ttmem.daemon.metrics.catalogue import FAMILIES
 from ttmem.daemon.metrics.exporter import Extras

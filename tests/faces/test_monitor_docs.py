@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.support.simulated.courses import a_busy_history, some_chips
-from tests.support.simulated.sights import an_overview
+from tests.support.simulated.histories import a_busy_history, some_chips
+from tests.support.simulated.overviews import an_overview
 from ttmem.monitor.parts.chart_marks import SIGNS
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.screens import charts, telemetry

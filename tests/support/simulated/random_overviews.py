@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import NOON_NS
+from tests.support.simulated.overviews import a_chip, a_device_usage, a_pool, a_row, an_overview, some_findings
 from tests.support.simulated.random_rows import COUNTS, FLAGS, SIZES, TEXTS
-from tests.support.simulated.sights import a_chip, a_device_usage, a_pool, a_row, an_overview, some_findings
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import Activity, Footprint, KindUsage, PoolUsage, TimeNs
 from ttmem.snapshot.host import Foreign

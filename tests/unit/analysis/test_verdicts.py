@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, HOST, KIB, MIB, NOON_NS, a_busy_snapshot
-from tests.support.simulated.sights import a_device_usage, a_pool
+from tests.support.simulated.overviews import a_device_usage, a_pool
 from ttmem.analysis.fit import Candidate, Need, Room, candidates, chosen
 from ttmem.analysis.limits import Amount, Limit, Verdict, growths, judged
 from ttmem.devices import Pool

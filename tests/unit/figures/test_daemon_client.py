@@ -21,7 +21,7 @@ from tests.support.server.false_daemons import (
     some_bytes,
 )
 from tests.support.simulated.figures import a_busy_snapshot, a_dump
-from tests.support.simulated.sights import a_detail, an_overview
+from tests.support.simulated.overviews import a_detail, an_overview
 from tests.support.timing.stopwatch import Stopwatch
 from ttmem.errors import DaemonGone, SelectionError, TtmemError, VersionMismatch
 from ttmem.figures.daemon_client import DaemonClient

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.simulated.overviews import an_overview
 from tests.support.simulated.random_rows import snapshots
-from tests.support.simulated.sights import an_overview
 from ttmem.collector.rows.sums import overview_of
 from ttmem.errors import VersionMismatch
 from ttmem.figures.last_overview import LastOverview

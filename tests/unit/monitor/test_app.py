@@ -12,7 +12,7 @@ import pytest
 from textual.geometry import Region
 from textual.pilot import Pilot
 
-from tests.support.simulated.sights_to_ask import SightsToAsk
+from tests.support.simulated.figure_queries import SimulatedQueries
 from tests.support.timing.waiting import PATIENCE_SECONDS
 from tests.unit.monitor.test_every_key import text_of
 from ttmem.monitor import app as app_module
@@ -26,7 +26,7 @@ from ttmem.view.table import Role
 
 @asynccontextmanager
 async def shown(
-    tmp_path: Path, queries: SightsToAsk | None = None, *, interval: float = 1000.0, view: str = "overview"
+    tmp_path: Path, queries: SimulatedQueries | None = None, *, interval: float = 1000.0, view: str = "overview"
 ) -> "AsyncIterator[tuple[Monitor, Pilot[None]]]":
     state = MonitorState(
         Settings(view=view, interval=interval),
@@ -34,7 +34,7 @@ async def shown(
         is_readonly=False,
         banner="simulated",
     )
-    app = Monitor(state, (queries or SightsToAsk()).opened)
+    app = Monitor(state, (queries or SimulatedQueries()).opened)
     async with app.run_test(size=(100, 30)) as pilot:
         await until(pilot, lambda: app.monitor_state.frame.overview is not None)
         yield app, pilot
@@ -120,7 +120,7 @@ def test_lost_figures_are_grey_and_come_back(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(feed_module, "_LEAST_RETRY_SECONDS", 0.01)
 
     async def story() -> None:
-        queries = SightsToAsk()
+        queries = SimulatedQueries()
         async with shown(tmp_path, queries, interval=0.1) as (app, pilot):
             queries.is_gone = True
             await until(pilot, lambda: app.monitor_state.frame.trouble)
@@ -142,7 +142,7 @@ def test_keys_are_obeyed_while_figures_hang_and_that_they_do_is_said(
     monkeypatch.setattr(app_module, "_PATIENCE_SECONDS", 0.1)
 
     async def story() -> None:
-        queries, may_answer = SightsToAsk(), threading.Event()
+        queries, may_answer = SimulatedQueries(), threading.Event()
         async with shown(tmp_path, queries, interval=0.1) as (app, pilot):
             answer = queries.overview
             monkeypatch.setattr(queries, "overview", lambda: may_answer.wait() and answer())

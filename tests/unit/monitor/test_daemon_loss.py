@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.support.simulated.sights import a_row, an_overview
+from tests.support.simulated.overviews import a_row, an_overview
 from ttmem.errors import DaemonGone
 from ttmem.monitor.feed import DaemonLossCheck
 from ttmem.snapshot.usage import Snapshot

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.simulated.sights_to_ask import a_frame
+from tests.support.simulated.figure_queries import a_frame
 from ttmem.monitor.panels.keys import KEYS, action_of
 from ttmem.monitor.settings import VIEWS, Settings, load
 from ttmem.monitor.state import MonitorState

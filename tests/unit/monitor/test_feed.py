@@ -7,7 +7,7 @@ from queue import Empty, Queue
 
 import pytest
 
-from tests.support.simulated.sights_to_ask import SightsToAsk
+from tests.support.simulated.figure_queries import SimulatedQueries
 from tests.support.timing.waiting import wait_until
 from ttmem.monitor import feed as feed_module
 from ttmem.monitor.feed import Feed, frame_of
@@ -18,7 +18,7 @@ OVERVIEW = Wanted()
 
 
 @contextmanager
-def fed(queries: SightsToAsk, *, interval_seconds: float = NEVER) -> "Iterator[tuple[Feed, Queue[MonitorFrame]]]":
+def fed(queries: SimulatedQueries, *, interval_seconds: float = NEVER) -> "Iterator[tuple[Feed, Queue[MonitorFrame]]]":
     frames: Queue[MonitorFrame] = Queue()
     feed = Feed(queries.opened, frames.put, interval_seconds=interval_seconds, wanted=OVERVIEW)
     feed.start()
@@ -29,7 +29,7 @@ def fed(queries: SightsToAsk, *, interval_seconds: float = NEVER) -> "Iterator[t
 
 
 def test_it_queries_again_at_its_interval() -> None:
-    with fed(SightsToAsk(), interval_seconds=QUICK) as (_, frames):
+    with fed(SimulatedQueries(), interval_seconds=QUICK) as (_, frames):
         times = [frame.overview.time_ns for frame in (frames.get(), frames.get(), frames.get()) if frame.overview]
 
     assert times == sorted(set(times))
@@ -37,7 +37,7 @@ def test_it_queries_again_at_its_interval() -> None:
 
 
 def test_it_asks_for_exactly_what_is_wanted() -> None:
-    queries = SightsToAsk()
+    queries = SimulatedQueries()
 
     frame = frame_of(queries, Wanted(history_seconds=300, has_telemetry=True, detail=2, chip="0", kernels="1"))
 
@@ -48,14 +48,14 @@ def test_it_asks_for_exactly_what_is_wanted() -> None:
 
 
 def test_a_process_that_is_not_listed_is_not_asked_for() -> None:
-    queries = SightsToAsk(processes=1)
+    queries = SimulatedQueries(processes=1)
 
     assert frame_of(queries, Wanted(detail=7)).detail is None
     assert queries.asked == ["overview"]
 
 
 def test_something_new_on_screen_is_asked_for_at_once() -> None:
-    queries = SightsToAsk()
+    queries = SimulatedQueries()
     with fed(queries) as (feed, frames):
         assert frames.get().history is None
         feed.tune(Wanted(history_seconds=60), interval_seconds=NEVER, is_paused=True)
@@ -64,7 +64,7 @@ def test_something_new_on_screen_is_asked_for_at_once() -> None:
 
 
 def test_a_paused_feed_rests_until_it_is_asked() -> None:
-    queries = SightsToAsk()
+    queries = SimulatedQueries()
     with fed(queries, interval_seconds=QUICK) as (feed, frames):
         feed.tune(OVERVIEW, interval_seconds=QUICK, is_paused=True)
         feed.query_now()
@@ -79,7 +79,7 @@ def test_a_paused_feed_rests_until_it_is_asked() -> None:
 
 
 def test_a_shorter_interval_is_taken_up_at_once() -> None:
-    with fed(SightsToAsk()) as (feed, frames):
+    with fed(SimulatedQueries()) as (feed, frames):
         frames.get()
         feed.tune(OVERVIEW, interval_seconds=QUICK, is_paused=False)
 
@@ -88,7 +88,7 @@ def test_a_shorter_interval_is_taken_up_at_once() -> None:
 
 def test_without_an_answer_the_last_figures_stay_and_it_comes_back_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, "_LEAST_RETRY_SECONDS", QUICK)
-    queries = SightsToAsk()
+    queries = SimulatedQueries()
     with fed(queries, interval_seconds=QUICK) as (_, frames):
         before = frames.get()
         queries.is_gone = True
@@ -105,7 +105,7 @@ def test_without_an_answer_the_last_figures_stay_and_it_comes_back_by_itself(mon
 
 def test_whatever_breaks_is_said_and_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feed_module, "_LEAST_RETRY_SECONDS", QUICK)
-    queries = SightsToAsk()
+    queries = SimulatedQueries()
     monkeypatch.setattr(queries, "overview", lambda: 1 // 0)
     with fed(queries) as (_, frames):
         assert frames.get().trouble == "ZeroDivisionError: integer division or modulo by zero"
@@ -113,7 +113,7 @@ def test_whatever_breaks_is_said_and_not_the_end(monkeypatch: pytest.MonkeyPatch
 
 
 def test_peaks_are_reset_by_the_source() -> None:
-    queries = SightsToAsk()
+    queries = SimulatedQueries()
     with fed(queries) as (feed, frames):
         frames.get()
         feed.reset_peaks()
@@ -123,7 +123,7 @@ def test_peaks_are_reset_by_the_source() -> None:
 
 
 def test_a_question_that_hangs_does_not_hold_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    queries, is_asked, may_answer = SightsToAsk(), threading.Event(), threading.Event()
+    queries, is_asked, may_answer = SimulatedQueries(), threading.Event(), threading.Event()
 
     def hanging() -> None:
         is_asked.set()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.simulated.chip_sights import a_kernel_table
-from tests.support.simulated.sights import a_row
-from tests.support.simulated.sights_to_ask import a_frame
+from tests.support.simulated.chip_views import a_kernel_table
+from tests.support.simulated.figure_queries import a_frame
+from tests.support.simulated.overviews import a_row
 from tests.support.timing.waiting import wait_until
 from tests.unit.monitor.test_every_key import a_state, text_of
 from ttmem.monitor import signals

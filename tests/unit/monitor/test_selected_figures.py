@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from tests.support.machine.driver_chips import a_driver_chip
-from tests.support.simulated.sights import an_overview
+from tests.support.simulated.overviews import an_overview
 from ttmem.cli.common.request import device_words
 from ttmem.errors import SelectionError
 from ttmem.figures.source import FigureSource

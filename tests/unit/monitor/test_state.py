@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
+from tests.support.simulated.figure_queries import a_frame
 from tests.support.simulated.figures import GIB, a_device, a_process, a_snapshot, an_incident
-from tests.support.simulated.sights import a_device_usage, an_overview, some_findings
-from tests.support.simulated.sights_to_ask import a_frame
+from tests.support.simulated.overviews import a_device_usage, an_overview, some_findings
 from tests.unit.monitor.test_every_key import a_state, text_of
 from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Pool

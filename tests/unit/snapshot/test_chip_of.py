@@ -8,7 +8,7 @@ import pytest
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.machine.driver_tree import DriverTree
 from tests.support.simulated.figures import a_snapshot
-from tests.support.simulated.sights import a_chip
+from tests.support.simulated.overviews import a_chip
 from ttmem.snapshot import DeviceUsage, replace
 from ttmem.snapshot.identity import chip_of, nameless_chips, tray_of
 from ttmem.snapshot.telemetry import ChipTelemetry

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.machine.driver_tree import DriverTree
 from tests.support.metal.refused_memory import KIB, RefusingChip
 from tests.support.processes.programs import a_program
-from tests.support.simulated.chip_sights import kernel_tables, maps
+from tests.support.simulated.chip_views import kernel_tables, maps
 from tests.support.simulated.figures import (
     NOON_NS,
     a_busy_snapshot,
@@ -22,8 +22,8 @@ from tests.support.simulated.figures import (
     a_server_snapshot,
     a_snapshot,
 )
+from tests.support.simulated.overviews import a_detail
 from tests.support.simulated.random_rows import snapshots
-from tests.support.simulated.sights import a_detail
 from ttmem.collector import Collector
 from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Pool

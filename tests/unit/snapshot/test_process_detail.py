@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.simulated.figures import NOON_NS, a_busy_snapshot, a_process, a_row, a_snapshot
-from tests.support.simulated.sights import a_detail
+from tests.support.simulated.overviews import a_detail
 from ttmem.collector.rows.allocations import process_detail_of
 from ttmem.errors import SelectionError, VersionMismatch
 from ttmem.snapshot import ChipId, replace

@@ -1,6 +1,6 @@
 """What does not add up on a chip, in sentences."""
 
-from tests.support.simulated.sights import a_device_usage
+from tests.support.simulated.overviews import a_device_usage
 from ttmem.collector.rows.snapshots import chip_findings
 from ttmem.snapshot import replace
 

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.support.faces.scraped import NOTHING, a_lifetime, rows_of, scraped, value
 from tests.support.simulated.figures import GIB, MIB, NOON_NS, a_busy_snapshot, a_device, a_server_snapshot, a_snapshot
+from tests.support.simulated.overviews import a_chip, a_device_usage, an_overview
 from tests.support.simulated.random_rows import snapshots
 from tests.support.simulated.read_figures import a_read_snapshot
-from tests.support.simulated.sights import a_chip, a_device_usage, an_overview
 from ttmem.daemon.metrics.exporter import Extras
 from ttmem.devices import Pool
 from ttmem.snapshot import PoolUsage, Snapshot, replace

@@ -1,7 +1,7 @@
 """A snapshot as it is sent: it says what the snapshot says, and its tag changes with everything but the moment."""
 
 from tests.support.simulated.figures import a_busy_snapshot
-from tests.support.simulated.sights import an_overview
+from tests.support.simulated.overviews import an_overview
 from ttmem.daemon.queries.frames import encoded_frame
 from ttmem.snapshot import Snapshot, TimeNs, replace
 from ttmem.snapshot.codec import decoded

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.simulated.courses import a_busy_history
 from tests.support.simulated.figures import MIB
-from tests.support.simulated.sights import an_overview
+from tests.support.simulated.histories import a_busy_history
+from tests.support.simulated.overviews import an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.parts.chart import scale_top
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import GIB, NOON_NS
-from tests.support.simulated.sights import SECOND_NS, a_pool, a_row, an_overview
+from tests.support.simulated.overviews import SECOND_NS, a_pool, a_row, an_overview
 from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.parts.filters import FIELDS, OTHER_NAMES, filter_of, problem_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.simulated.chip_sights import a_kernel_row, a_kernel_table, kernel_tables
+from tests.support.simulated.chip_views import a_kernel_row, a_kernel_table, kernel_tables
 from tests.support.simulated.figures import MIB
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.screens import kernels

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.support.simulated.chip_sights import L1_BASE, L1_END, a_map, maps
+from tests.support.simulated.chip_views import L1_BASE, L1_END, a_map, maps
 from tests.support.simulated.figures import KIB
-from tests.support.simulated.sights import an_overview
+from tests.support.simulated.overviews import an_overview
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.parts.map_bars import SORTS, MapPart, parts_of, scaled
 from ttmem.monitor.screens import l1_map

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, KIB, MIB
+from tests.support.simulated.overviews import a_device_usage, a_history, a_pool, an_overview, some_findings
 from tests.support.simulated.random_overviews import device_usages, overviews
-from tests.support.simulated.sights import a_device_usage, a_history, a_pool, an_overview, some_findings
 from ttmem.devices import Kind, Pool
 from ttmem.monitor.parts.chip_figures import figure_count, figures_of, pools_of
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, Layout, MonitorFrame

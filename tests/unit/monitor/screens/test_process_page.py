@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import GIB, MIB, NOON_NS
-from tests.support.simulated.sights import a_chip, a_detail, a_detailed_process, ago, an_allocation
+from tests.support.simulated.overviews import a_chip, a_detail, a_detailed_process, ago, an_allocation
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
 from ttmem.monitor.screens import process_page as screen

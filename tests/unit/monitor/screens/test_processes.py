@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.support.machine.driver_chips import a_driver_chip
 from tests.support.simulated.figures import GIB, MIB
+from tests.support.simulated.overviews import a_detail, a_pool, a_row, ago, an_overview, some_findings
 from tests.support.simulated.random_overviews import overviews
-from tests.support.simulated.sights import a_detail, a_pool, a_row, ago, an_overview, some_findings
 from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame
 from ttmem.monitor.parts.process_list import COLUMNS, ListedEntry, entries_of, stamp_of, table_for

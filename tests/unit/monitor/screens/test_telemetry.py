@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.simulated.courses import a_telemetry, some_chips
-from tests.support.simulated.sights import a_row, an_overview
+from tests.support.simulated.histories import a_telemetry, some_chips
+from tests.support.simulated.overviews import a_row, an_overview
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame
 from ttmem.monitor.screens.telemetry import TelemetryState, acted, draw, pointed, wanted
 from ttmem.snapshot.telemetry import Sensor

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.simulated.sights import SECOND_NS, an_overview
+from tests.support.simulated.overviews import SECOND_NS, an_overview
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot, TimeNs
 from ttmem.snapshot.history import History, Mark, Series

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.support.simulated.figures import KIB, MIB, NOON_NS
-from tests.support.simulated.sights import a_chip, some_activity
+from tests.support.simulated.overviews import a_chip, some_activity
 from ttmem.collector.chip_maps import chip_map_of
 from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.snapshot import DeviceUsage

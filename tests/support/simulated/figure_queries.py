@@ -1,9 +1,9 @@
-"""Somebody to ask for sights without a collector: made-up ones, or none at all."""
+"""Figures to query without a collector: simulated ones, or none at all."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.support.simulated.sights import SECOND_NS, a_detail, a_history, ago, an_overview
+from tests.support.simulated.overviews import SECOND_NS, a_detail, a_history, ago, an_overview
 from ttmem.errors import DaemonGone, SelectionError
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.snapshot.chip_map import ChipMap
@@ -20,7 +20,7 @@ MARKS = (
 )
 
 
-class SightsToAsk:
+class SimulatedQueries:
     """Answers at once, with time passing from look to look, and remembers what it was asked for."""
 
     def __init__(self, chips: int = 4, processes: int = 6) -> None:
@@ -29,7 +29,7 @@ class SightsToAsk:
         self.is_gone = False
 
     @contextmanager
-    def opened(self) -> Iterator["SightsToAsk"]:
+    def opened(self) -> Iterator["SimulatedQueries"]:
         self.asked.append("opened")
         yield self
 
@@ -69,5 +69,5 @@ class SightsToAsk:
 
 def a_frame(chips: int = 4, processes: int = 6) -> MonitorFrame:
     """What a feed delivers of them."""
-    sights = SightsToAsk(chips, processes)
+    sights = SimulatedQueries(chips, processes)
     return MonitorFrame(overview=sights.overview(), history=sights.history(60), telemetry=())
