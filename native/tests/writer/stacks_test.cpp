@@ -185,7 +185,8 @@ TEST(frames_of_libraries_are_known_by_their_files) {
           "/venv/lib/python3.12/site-packages/torch/nn/modules/module.py",
           "/usr/lib/python3/dist-packages/_pytest/runner.py", "/venv/lib/python3.12/site-packages/pluggy/_hooks.py",
           "/opt/tt-metal/ttnn/ttnn/decorators.py", "<frozen runpy>", "/usr/lib/python3.10/runpy.py",
-          "/srv/ttmem/src/ttmem/client/tracked/tracker.py", "/venv/lib/python3.10/site-packages/ttmem/client/phases.py"})
+          "/srv/ttmem/src/ttmem/client/tracked/tracker.py",
+          "/venv/lib/python3.10/site-packages/ttmem/client/phases.py"})
         CHECK(is_library_file(file));
     for (const char* file :
          {"/srv/ttnn/model.py", "/srv/runpy.py/model.py", "/opt/tt-metal/tests/ttnn/unit_tests/test_add.py", "model.py",
