@@ -33,7 +33,7 @@ nb::tuple pool_counters() {
     TTMEM_FIELD(PoolCounters, allocs);
     TTMEM_FIELD(PoolCounters, frees);
     TTMEM_FIELD(PoolCounters, own_peak);
-    TTMEM_FIELD(PoolCounters, spare);
+    TTMEM_FIELD(PoolCounters, totals);
     return nb::make_tuple(sizeof(PoolCounters), fields);
 }
 

@@ -13,6 +13,7 @@
 #include "python/client/socket_reports.hpp"
 #include "python/layouts.hpp"
 #include "python/ledger.hpp"
+#include "python/recording.hpp"
 #include "python/released.hpp"
 #include "python/rows/rows.hpp"
 #include "python/rows/whole_rows.hpp"
@@ -200,6 +201,9 @@ NB_MODULE(_native, module) {
     add_own_journal(module);
     add_ledger(module);
     add_server(module);
+    add_recording(module);
+#ifdef TTMEM_WITH_TESTING
     add_testing(module);
+#endif
     module.def("layout", layouts);
 }

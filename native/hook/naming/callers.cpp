@@ -18,7 +18,7 @@ constexpr uint32_t kCallersSeen = 96;
 struct Climb {
     const OperationLibrary& library;
     uint32_t count = 0;
-    std::string_view outermost, device;
+    std::string_view outermost = {}, device = {};
 };
 
 // Not beyond the call from Python that led here: further out may be other operations.

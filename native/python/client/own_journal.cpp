@@ -3,6 +3,7 @@
 #include "python/client/own_journal.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -169,14 +170,21 @@ int64_t overlap_of(const OwnJournal& own, const std::vector<uint16_t>& targets, 
     return static_cast<int64_t>((sum - length_of(spans)) * bank_count);
 }
 
+nb::tuple with_totals(const nb::tuple& figures, const std::array<uint64_t, kPoolTotals>& totals) {
+    nb::list all(figures);
+    for (const uint64_t total : totals) all.append(total);
+    return nb::tuple(all);
+}
+
 // Several targets may stand for one chip (itself, and meshes with it). How high their sum has been no process kept; it was at
 // least what is used now, and at least what each of them had.
 nb::tuple pool_figures(const nb::tuple& targets, nb::handle pool_number) {
     int64_t used = 0, peak = 0, count = 0;
+    std::array<uint64_t, kPoolTotals> totals{};
     std::vector<uint16_t> holding;
     const OwnJournal own;
     const uint64_t pool = number_of(pool_number);
-    if (!own.is_there() || pool >= kPools) return nb::make_tuple(0, 0, 0);
+    if (!own.is_there() || pool >= kPools) return with_totals(nb::make_tuple(0, 0, 0), totals);
     for (nb::handle number : targets) {
         const auto target = static_cast<uint32_t>(std::min<uint64_t>(number_of(number), kTargets));
         if (target >= kTargets) continue;
@@ -187,9 +195,10 @@ nb::tuple pool_figures(const nb::tuple& targets, nb::handle pool_number) {
         if (held > 0) holding.push_back(static_cast<uint16_t>(target));
         used += held;
         peak = std::max(peak, static_cast<int64_t>(counters.own_peak.load(std::memory_order_relaxed)));
+        for (size_t i = 0; i != totals.size(); ++i) totals[i] += counters.totals[i].load(std::memory_order_relaxed);
     }
     if (holding.size() > 1 && pool < kPlacedPools) used = std::max<int64_t>(used - overlap_of(own, holding, pool), 0);
-    return nb::make_tuple(used, std::max(used, peak), std::max<int64_t>(count, 0));
+    return with_totals(nb::make_tuple(used, std::max(used, peak), std::max<int64_t>(count, 0)), totals);
 }
 
 // What cores of a chip give up for circular buffers: of all loaded programs, and of those that ran last; None: not known.

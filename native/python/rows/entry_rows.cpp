@@ -16,10 +16,10 @@ struct What {
     std::string operation, tensor;
 
     What(const Process& process, const RecordCopy& words, const EntryFields& its) {
-        if (process.reader == nullptr) return;
+        if (!process.has_names()) return;
         operation = operation_of(process, words.target(), its.program);
         if (!is_buffer(words.kind()) || !is_stack_site(words.site())) return;
-        const SitePath path = process.reader->site(words.site());
+        const SitePath path = process.site(words.site());
         operation = operation_in(path);
         tensor = tensor_in(path);
     }
@@ -66,8 +66,7 @@ bool has_site(const RecordCopy& words) {
 // known.
 std::string line_of(const Process& process, uint32_t site) {
     std::string line = process.book.text(site).substr(0, kSiteMost);
-    if (line.empty() && is_stack_site(site) && process.reader != nullptr)
-        return operation_in(process.reader->site(site));
+    if (line.empty() && is_stack_site(site)) return operation_in(process.site(site));
     const size_t first = line.find('\n');
     if (first != std::string::npos) line.resize(std::min(line.find('\n', first + 1), line.size()));
     return line;

@@ -15,9 +15,7 @@ inline constexpr size_t kSiteMost = 2048;  // of a name or stack that is handed 
 
 // Whose allocations are reported, with what all of them share.
 struct EntrySource {
-    EntrySource(const Process& whose, const Timebase& clock) : process(whose), time(clock) {
-        if (process.reader != nullptr) threads = process.reader->threads();
-    }
+    EntrySource(const Process& whose, const Timebase& clock) : process(whose), time(clock), threads(whose.threads()) {}
     uint32_t thread_of(const RecordCopy& words) const {
         return words.thread() < threads.size() ? threads[words.thread()] : 0;
     }

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,9 +29,12 @@ public:
     }
 
     PyObject* object(const PoolRow& row) {
-        return tuple(row.pool, row.used, row.requested, row.count, row.peak, row.peak_time_ns, row.is_lower_bound,
-                     row.origin, row.since_ns, row.capacity, row.largest_free, row.largest_free_bank, row.unattributed,
-                     Nothing(), Nothing(), row.reason);
+        const auto with = [&](const auto&... totals) {
+            return tuple(row.pool, row.used, row.requested, row.count, row.peak, row.peak_time_ns, row.is_lower_bound,
+                         row.origin, row.since_ns, row.capacity, row.largest_free, row.largest_free_bank,
+                         row.hole_count, row.unattributed, Nothing(), Nothing(), totals..., row.reason);
+        };
+        return std::apply(with, row.totals);
     }
     PyObject* object(const KindRow& row) { return tuple(row.kind, row.used, row.count, row.is_estimated); }
     PyObject* object(const FootprintRow& row) {

@@ -16,7 +16,8 @@
 //                    two as (pid, uid, path); pid and uid are None for who is gone
 //   name        (number, unique_id, index, is_known, name)
 //   pool        (pool, used_bytes, requested_bytes, count, peak_bytes, peak_time_ns, is_lower_bound, origin, since_ns,
-//                capacity_bytes, largest_free_bytes, largest_free_bank_bytes, unattributed_bytes, None, None, reason)
+//                capacity_bytes, largest_free_bytes, largest_free_bank_bytes, hole_count, unattributed_bytes, None,
+//                None, reason)
 //   kind        (kind, used_bytes, count, is_estimated); of a core type likewise
 //   activity    (cores, footprint or None, rings, stalls, caches)
 //     footprint   (planned_bytes, resident_bytes, worst_planned_bytes, worst_resident_bytes, is_estimated)

@@ -12,7 +12,15 @@ namespace ttmem {
 //   window_peak   raised likewise; reset at a phase boundary     any      relaxed
 //   own_peak      raised likewise; reset when the host asks      host     relaxed
 //   allocs, frees fetch_add                                      any      relaxed
+//   totals        fetch_add                                      any      relaxed
 // They agree with the live entries whenever no call is under way.
+//
+// `totals` only ever grow. What is counted here reaches every row of a process, and by `POOL_TOTALS` of devices.py, which is
+// in this order, every output.
+enum PoolTotal : uint32_t { kFreedBytes, kPoolTotals };
+inline constexpr uint32_t kPoolTotalWords = 1;  // room for so many
+static_assert(kPoolTotals <= kPoolTotalWords);
+
 struct PoolCounters {
     AtomicU64 used;
     AtomicU64 peak;
@@ -21,7 +29,7 @@ struct PoolCounters {
     AtomicU64 allocs;
     AtomicU64 frees;
     AtomicU64 own_peak;  // since the host began again; never below window_peak
-    AtomicU64 spare;
+    AtomicU64 totals[kPoolTotalWords];
 };
 static_assert(sizeof(PoolCounters) == 64);
 

@@ -15,7 +15,7 @@ static_assert(AtomicU64::is_always_lock_free && sizeof(AtomicU64) == 8, "shared 
 static_assert(AtomicU32::is_always_lock_free && sizeof(AtomicU32) == 4, "shared words must be plain words");
 
 inline constexpr uint64_t kMagic = 0x314c'4e4a'4d45'4d54;  // "TMEMJNL1" in the file
-inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kVersion = 5;
 inline constexpr uint32_t kPage = 4096;
 inline constexpr uint32_t kTargets = 256;  // target 0 stands for everything that could not be named
 inline constexpr uint32_t kThreads = 1024;

@@ -81,7 +81,10 @@ uint64_t Collector::attach(const std::string& path, uint64_t device, uint64_t in
     const uint64_t now = process->heard_ns = nanoseconds(CLOCK_MONOTONIC);
     keep_open(*process, now);
     check_life(*process, now);
-    if (process->ended_ns != 0) process->book.keep_to_yourself();
+    // Who began after the recording did, and is over already, is part of it all the same.
+    const bool is_of_recording = listener_ != nullptr && identity.clock_monotonic_ns >= listening_since_ns_;
+    if (process->ended_ns != 0 && !is_of_recording) process->book.keep_to_yourself();
+    process->book.listen(listener_);
     log_events_of(*process);
     start(*process, nanoseconds(CLOCK_REALTIME));
     doubt_lives_before(*process);
@@ -169,6 +172,7 @@ void Collector::damage(Process& process, const std::string& what) {
     keep_damage(process.path, what, process.uid);
     process.batch.clear();  // what was read before the damage showed is no part of any balance
     process.book.log_damaged();
+    if (listener_ != nullptr) listener_->process_ended(process.key);
     process.book.leave();
     ++ended_count_;
     pair_ways(process);
@@ -215,6 +219,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
         process.mode = Mode::following;
         process.book.take_peaks(process.reader->position() - 1, now_ns);
         process.book.catch_up_log();
+        if (listener_ != nullptr) listener_->settled(process.key);
         process.scans_in_row = 0;
         process.backoff_ns = 0;
         ++process.figures;

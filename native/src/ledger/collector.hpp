@@ -37,6 +37,9 @@
 namespace ttmem {
 
 struct Liveness;
+namespace recording {
+struct ProcessNames;
+}
 
 inline constexpr uint64_t kMs = 1'000'000;
 
@@ -78,8 +81,12 @@ struct Process {
     /// Wall-clock time of a stamp: a journal's own clock, or for a socket the server's, which is wall-clock time already.
     uint64_t realtime(uint64_t raw, const Timebase& time) const {
         if (reader != nullptr) return time.realtime(raw, reader->identity());
-        return way == Way::socket ? raw : 0;
+        return way == Way::socket || is_recorded ? raw : 0;
     }
+    /// What a site says, and the threads by their numbers in records: of a journal, or of a recording.
+    SitePath site(uint32_t id) const;
+    std::vector<uint32_t> threads() const;
+    bool has_names() const { return reader != nullptr || names != nullptr; }
 
     uint64_t key;
     Way way;
@@ -123,13 +130,15 @@ struct Process {
     std::string sites_off;  // why its Python stacks are not recorded
     uint32_t sites_off_id = 0;
     // Of a process that reports by socket:
-    uint64_t sequence = 0;         // of its last message
-    uint64_t image = 0;            // which program it runs, 0 unknown: exec makes it another
-    uint32_t claimed_pid = 0;      // what its messages say, if that is another pid
-    bool is_restored = false;      // from a checkpoint: it may have gone on meanwhile
-    uint64_t last_live_count = 0;  // once it has ended
-    uint64_t shadowed_by = 0;      // the key of its own journal, which says more
-    uint32_t kernel_kinds = 0;     // bits: kinds of kernels it ever loaded
+    uint64_t sequence = 0;                           // of its last message
+    uint64_t image = 0;                              // which program it runs, 0 unknown: exec makes it another
+    uint32_t claimed_pid = 0;                        // what its messages say, if that is another pid
+    bool is_restored = false;                        // from a checkpoint: it may have gone on meanwhile
+    uint64_t last_live_count = 0;                    // once it has ended
+    bool is_recorded = false;                        // its rows come from a recording, with wall-clock times
+    const recording::ProcessNames* names = nullptr;  // of such a process: what its rows name
+    uint64_t shadowed_by = 0;                        // the key of its own journal, which says more
+    uint32_t kernel_kinds = 0;                       // bits: kinds of kernels it ever loaded
     ServerTargets server_targets;
     // Of one that reports by journal:
     uint64_t other = 0;           // the key of what it also reports by socket
@@ -187,6 +196,9 @@ public:
     EventLog& log() { return log_; }
     Process& admit(Way way);
     void dismiss(Process& process);
+    /// Tells `listener`, or none again, what happens; while held.
+    void listen(Listener* listener);
+    const Timebase& timebase() const { return timebase_; }  // while held
     /// Once a process came or went: anyone who reports twice is counted once.
     void pair_ways(Process& changed);
     std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
@@ -293,7 +305,9 @@ private:
     JournalFiles files_;
     size_t visited_count_ = 0;     // living journals that are not held open
     uint64_t none_silent_ns_ = 0;  // the pass in which no journal was found to close for another
-    EventLog log_;                 // written while mutex_ is held
+    Listener* listener_ = nullptr;
+    uint64_t listening_since_ns_ = 0;  // CLOCK_MONOTONIC
+    EventLog log_;                     // written while mutex_ is held
     std::vector<std::unique_ptr<Process>> processes_;
     Lifetime forgotten_;
     std::map<uint32_t, Damaged> damaged_;  // by owner

@@ -6,6 +6,7 @@
 #include "journal/clock.hpp"
 #include "journal/identity.hpp"
 #include "ledger/collector.hpp"
+#include "recording/names.hpp"
 
 namespace ttmem {
 namespace {
@@ -35,6 +36,7 @@ void Collector::dismiss(Process& process) {
     process.mode = Mode::ended;
     ++process.figures;
     if (process.ended_ns == 0) process.ended_ns = nanoseconds(CLOCK_REALTIME);
+    if (listener_ != nullptr) listener_->process_ended(process.key);
     process.book.catch_up_log();
     const bool is_reported = process.book.is_shared() || (process.book.is_logged() && process.shadowed_by == 0);
     if (is_reported && process.is_verified && process.way != Way::replay) process.book.log_left(log_, process.pid);
@@ -52,7 +54,24 @@ Process& Collector::admit(Way way) {
     Process& process = *processes_.back();
     process.mode = Mode::following;
     process.started_ns = nanoseconds(CLOCK_REALTIME);
+    process.book.listen(listener_);
     return process;
+}
+
+void Collector::listen(Listener* listener) {
+    listener_ = listener;
+    listening_since_ns_ = nanoseconds(CLOCK_MONOTONIC);
+    for (auto& process : processes_) process->book.listen(listener);
+}
+
+SitePath Process::site(uint32_t id) const {
+    if (reader != nullptr) return reader->site(id);
+    return names != nullptr ? names->site(id) : SitePath();
+}
+
+std::vector<uint32_t> Process::threads() const {
+    if (reader != nullptr) return reader->threads();
+    return names != nullptr ? names->threads : std::vector<uint32_t>();
 }
 
 // Only what changed is looked at, and its like: processes come and go by the thousand.

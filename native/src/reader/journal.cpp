@@ -64,7 +64,8 @@ void unpack(const uint64_t* from, TargetCounters& to) {
     }
     for (uint32_t p = 0; p < kPools; ++p) {
         const uint64_t* pool = from + (offsetof(Target, pools) + p * sizeof(PoolCounters)) / 8;
-        to.pools[p] = {pool[0], pool[1], pool[2], pool[4], pool[5]};
+        to.pools[p] = {pool[0], pool[1], pool[2], pool[4], pool[5], {}};
+        std::memcpy(to.pools[p].totals, pool + offsetof(PoolCounters, totals) / 8, sizeof to.pools[p].totals);
     }
     std::memcpy(&to.activity, from + offsetof(Target, caches) / 8, sizeof to.activity);
 }

@@ -53,7 +53,7 @@ struct TargetCounters {
         uint64_t used, count;
     } kinds[kKinds] = {};
     struct {
-        uint64_t used, peak, peak_time, allocs, frees;
+        uint64_t used, peak, peak_time, allocs, frees, totals[kPoolTotalWords];
     } pools[kPools] = {};
     Activity activity{};
 };

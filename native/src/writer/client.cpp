@@ -184,7 +184,7 @@ void trace_end(uint16_t target, uint64_t trace, uint64_t bytes) {
     end_trace(checked_target(target), trace, bytes);
 }
 
-void trace_replay(uint16_t target, uint64_t trace) {
+TTMEM_HOT void trace_replay(uint16_t target, uint64_t trace) {
     if (may_write()) replay_trace(checked_target(target), trace);
 }
 

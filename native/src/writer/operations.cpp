@@ -50,6 +50,7 @@ void discharge(const Writer& writer, const RecordCopy& words) noexcept {
     Target& target = writer.targets[words.target()];
     PoolCounters& pool = target.pools[words.pool()];
     pool.used.fetch_sub(words.reserved_bytes(), std::memory_order_relaxed);
+    pool.totals[kFreedBytes].fetch_add(words.reserved_bytes(), std::memory_order_relaxed);
     if (__builtin_expect(words.is_further(), 0)) return;
     pool.frees.fetch_add(1, std::memory_order_relaxed);
     if (words.kind() == TTMEM_BUFFER) return;
@@ -160,6 +161,7 @@ TTMEM_RARE void free_untabled(const Writer& writer, uint64_t sequence, uint64_t 
         Target& target = writer.targets[key.target];
         discharge_at_most(target.pools[pool].used, bytes);
         target.pools[pool].frees.fetch_add(1, std::memory_order_relaxed);
+        target.pools[pool].totals[kFreedBytes].fetch_add(bytes, std::memory_order_relaxed);
         if (key.kind != TTMEM_BUFFER) {
             discharge_at_most(target.kinds[key.kind].used, bytes);
             discharge_at_most(target.kinds[key.kind].count, 1);

@@ -185,7 +185,7 @@ TEST(impossible_counters_are_clamped_and_come_off_again) {
     honest.allocate(1, 7, 10);
     for (const uint64_t absurd : {~uint64_t{0}, uint64_t{1} << 63, (uint64_t{1} << 63) - 1}) {
         TargetCounters one = counters(kTargetOpen, 100, absurd, absurd);
-        for (auto& pool : one.pools) pool = {absurd, absurd, absurd, absurd, 0};
+        for (auto& pool : one.pools) pool = {absurd, absurd, absurd, absurd, 0, {absurd}};
         for (auto& kind : one.kinds) kind = {absurd, absurd};
         process.book.learn_targets(std::vector<TargetCounters>(kTargets, one), 1);
         process.book.adopt_counters(std::vector<TargetCounters>(kTargets, one), 1);

@@ -81,7 +81,7 @@ TEST(a_header_that_is_not_whole_or_not_ours_is_refused_with_a_reason) {
         identity = good;
     };
     identity.magic ^= 1, refused("not a ttmem journal");
-    identity.version = kVersion + 1, refused("version 4");
+    identity.version = kVersion + 1, refused("version 5");
     identity.version = 1, refused("version 1");
     identity.table = 65, refused("impossible sizes");
     identity.table = 0, refused("impossible sizes");

@@ -15,7 +15,7 @@
 namespace check {
 namespace {
 
-constexpr unsigned kSecondsMost = 120;  // of one test, sanitizers and a busy machine included
+constexpr unsigned kSecondsMost = 300;  // of one test, sanitizers and a busy machine included
 constexpr int kSkipped = 77;
 
 Case* first = nullptr;

@@ -15,6 +15,7 @@ namespace {
 const PoolCounters& dram_of(uint16_t target) { return the_writer.targets[target].pools[TTMEM_DRAM]; }
 
 uint64_t used(uint16_t target) { return dram_of(target).used.load(); }
+uint64_t freed(uint16_t target) { return dram_of(target).totals[kFreedBytes].load(); }
 uint64_t count(uint16_t target) { return dram_of(target).allocs.load() - dram_of(target).frees.load(); }
 const Header& header() { return *the_writer.header; }
 
@@ -44,6 +45,22 @@ void check_books(uint16_t target) {
 }
 
 }  // namespace
+
+TEST(what_is_freed_or_replaced_or_was_never_listed_is_counted_once) {
+    track({64, 64});
+    const uint16_t chip = open_chip(1);
+    report_buffer(chip, 1, 100);
+    report_buffer(chip, 1, 30);  // takes the place of the first
+    CHECK_EQUAL(freed(chip), 100u);
+    report_free(chip, 1);
+    report_free(chip, 1);
+    CHECK_EQUAL(freed(chip), 130u);
+    for (uint64_t id = 0; id < 64; ++id) report_buffer(chip, 10 + id, 1);
+    ttmem_free(report_buffer(chip, 99, 7));  // the table is full
+    CHECK(header().untabled_frees.load() != 0);
+    CHECK_EQUAL(freed(chip), 137u);
+    CHECK_EQUAL(used(chip), 64u);
+}
 
 TEST(a_million_ever_new_ids_leave_the_index_empty) {
     track({1024, 256});

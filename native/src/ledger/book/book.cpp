@@ -42,6 +42,12 @@ bool is_sound(const RecordCopy& event) {
     return event.reserved_bytes() <= kSizeMost && (!is_buffer(event.kind()) || event.requested_bytes() <= kSizeMost);
 }
 
+// What begins and ends lives is told as it is understood; what rings and caches do is for counters alone.
+bool is_told_as_it_is(Type type) {
+    return type > Type::freed && type != Type::target_opened && type != Type::ring_moved &&
+           type != Type::cache_answered && type != Type::phase_peaked;
+}
+
 // A newer writer may know more kinds and pools: those are kept as unknown. False when nothing makes sense of it.
 bool make_sound(RecordCopy& event) {
     Tag tag = Tag::unpack(event.tag);
@@ -113,6 +119,7 @@ void Book::charge(const RecordCopy& words, int64_t sign, uint64_t sequence, uint
         if (!is_shared_) continue;
         Device& device = devices_.at(number);
         PeakAmount& all = device.cell.pools[pool];
+        if (listener_ != nullptr) listener_->balance(number, pool, all.used + by, device.unsettled == 0);
         if (add_to(all, by, requested, count, device.unsettled == 0))
             all.peak_time_ns = when(raw, now_ns);
         else if (all.used > all.peak && !is_held_)
@@ -128,6 +135,7 @@ void Book::end_life(size_t slot, const Step& by) {
     const RecordCopy& life = *table_.at_slot(slot);
     const uint64_t sequence = by.event.sequence();
     if (by.is_pending(life.sequence())) early_.end(life.sequence());
+    if (listener_ != nullptr) listener_->ended(key_, life, sequence, by.event.time, by.event.type() == Type::allocated);
     charge(life, -1, sequence, by.event.time, by.now_ns);
     ended_.add(life, sequence);
     const bool is_freed_program = life.kind() == TTMEM_PROGRAM_BINARY && by.event.type() == Type::freed;
@@ -165,6 +173,11 @@ void Book::on_allocated(const Step& step) {
     if (table_.size() >= kEntriesMost) {
         ++findings_["impossible_record"];
         return;
+    }
+    if (listener_ != nullptr) {
+        RecordCopy begun = event;
+        begun.forget_replaced();
+        listener_->record(key_, begun);
     }
     const RecordCopy life = life_begun_by(event);
     table_.insert(life, step.hash);
@@ -240,6 +253,7 @@ void Book::drop_lists() {
 
 void Book::begin(const RecordCopy& life, uint32_t hash, uint64_t now_ns) {
     ++changes_;
+    if (listener_ != nullptr) listener_->record(key_, life);
     table_.insert(life, hash);
     charge(life, +1, life.sequence(), life.time, now_ns);
 }
@@ -247,6 +261,7 @@ void Book::begin(const RecordCopy& life, uint32_t hash, uint64_t now_ns) {
 void Book::end(size_t slot, uint64_t sequence, uint64_t now_ns) {
     ++changes_;
     const RecordCopy& life = *table_.at_slot(slot);
+    if (listener_ != nullptr) listener_->ended(key_, life, sequence, now_ns, false);
     charge(life, -1, sequence, now_ns, now_ns);
     ended_.add(life, sequence);
     table_.erase_at(slot);
@@ -254,6 +269,7 @@ void Book::end(size_t slot, uint64_t sequence, uint64_t now_ns) {
 
 void Book::resize(RecordCopy& life, uint64_t bytes, uint64_t sequence, uint64_t now_ns) {
     ++changes_;
+    if (listener_ != nullptr) listener_->resized(key_, life, bytes, sequence);
     charge(life, -1, sequence, now_ns, now_ns);
     life.set_reserved(bytes);
     life.set_requested(bytes);
@@ -297,6 +313,7 @@ void Book::apply(const Step& step) {
         return;
     }
     if (event.time > last_raw_) last_raw_ = event.time;
+    if (listener_ != nullptr && is_told_as_it_is(event.type())) listener_->record(key_, event);
     switch (event.type()) {
         case Type::allocated:
             return on_allocated(step);
@@ -350,6 +367,7 @@ size_t Book::apply_run(const std::vector<RecordCopy>& events, size_t from, uint6
 
 void Book::rebuild(const std::vector<RecordCopy>& alive, const std::vector<RecordCopy>& ends, uint64_t now_ns) {
     ++changes_;
+    if (listener_ != nullptr) listener_->lost(key_);
     forget_sharing();
     table_.clear();
     early_.clear();

@@ -21,6 +21,7 @@
 #include "ledger/chips/activity.hpp"
 #include "ledger/chips/balances.hpp"
 #include "ledger/log/event_log.hpp"
+#include "ledger/log/listener.hpp"
 #include "ledger/places/overlaps.hpp"
 #include "reader/journal.hpp"
 
@@ -116,6 +117,9 @@ public:
         ++changes_;
     }
 
+    /// From now on, and before anything has happened, what happens is told.
+    void listen(Listener* listener) { listener_ = listener; }
+
     /// What happens from now on is said in a log, under this pid; the ticks are when the process started.
     void log_to(EventLog& log, const uint32_t& pid, uint64_t start_ticks);
     bool is_logged() const { return log_ != nullptr; }
@@ -202,6 +206,7 @@ public:
         const auto found = operations_.find({target, program});
         return found != operations_.end() ? found->second : 0;
     }
+    const std::map<std::pair<uint16_t, uint64_t>, uint32_t>& operations() const { return operations_; }
     bool touches(const TargetBook& target, uint32_t device) const;
     /// The only target of this process that ever held something on a device, or none.
     const TargetBook* only_target_on(uint32_t device, size_t& number) const;
@@ -248,6 +253,7 @@ private:
     void forget_sharing();
     void find_sharing();
     void hold_peaks_of(uint32_t device);
+    void tell_balances(uint32_t device);
     void let_go();
     void move_history(uint32_t from, uint32_t to);
     void add_shares(int64_t sign, uint64_t now_ns);
@@ -283,7 +289,8 @@ private:
     Trust trust_ = Trust::user;
     bool is_held_ = false;        // peaks are
     std::vector<uint32_t> held_;  // devices that count us as unsettled
-    EventLog* log_ = nullptr;     // none: nothing is said
+    Listener* listener_ = nullptr;
+    EventLog* log_ = nullptr;  // none: nothing is said
     const uint32_t* log_pid_ = nullptr;
     uint64_t log_start_ticks_ = 0;
     uint64_t said_until_ = 0;      // records below were said, or are none of the log's

@@ -61,6 +61,14 @@ void Book::carry(uint32_t number, const Totals& change, uint64_t now_ns) {
     Device& device = devices_.at(number);
     carry_to(device.cell, device.unsettled == 0,
              [&](PeakAmount& pool) { pool.peak_time_ns = when(last_raw_, now_ns); });
+    tell_balances(number);
+}
+
+void Book::tell_balances(uint32_t number) {
+    if (listener_ == nullptr) return;
+    const Device& device = devices_.at(number);
+    for (uint8_t p = 0; p < kPools; ++p)
+        listener_->balance(number, p, device.cell.pools[p].used, device.unsettled == 0);
 }
 
 // A scan is no instant: it may find a life that had ended and another that began meanwhile, and what is read again
@@ -89,6 +97,7 @@ void Book::take_peaks(uint64_t sequence, uint64_t now_ns) {
         }
         Device& device = devices_.at(number);
         if (!is_shared_ || device.unsettled != 0) continue;
+        tell_balances(number);
         for (PeakAmount& pool : device.cell.pools)
             if (raise_peak(pool)) pool.peak_time_ns = when(last_raw_, now_ns);
     }
@@ -154,6 +163,7 @@ Book::~Book() {
 void Book::open_server_chip(uint16_t number, int32_t id, uint64_t now_ns) {
     TargetBook& target = target_at(number);
     if (id < 0) return ensure_place(number, now_ns);
+    if (listener_ != nullptr) listener_->opened(key_, number, server_device(id), 0);
     target.is_named = true;
     target.server_id = id;
     target.unique_id = server_device(id);
@@ -207,6 +217,7 @@ void Book::ensure_place(uint16_t number, uint64_t now_ns) {
 
 void Book::open_target(uint16_t number, uint64_t unique_id, uint32_t descriptor, uint64_t now_ns) {
     if (number == 0 || number >= kTargets || cells_.size() >= kDevicesMost) return;
+    if (listener_ != nullptr) listener_->opened(key_, number, unique_id, descriptor);
     TargetBook& target = targets_[number];
     std::vector<uint32_t> devices;
     const std::string mesh = arena_ != nullptr ? arena_(arena_from_, descriptor, Item::mesh) : std::string();
@@ -303,6 +314,7 @@ void Book::inherit_targets(const std::vector<TargetCounters>& targets, uint64_t 
 
 void Book::adopt_counters(const std::vector<TargetCounters>& targets, uint64_t now_ns) {
     ++changes_;
+    if (listener_ != nullptr) listener_->lost(key_);
     is_counting_ = false;
     forget_sharing();
     for (uint16_t i = 0; i < targets.size() && i < kTargets; ++i) {
@@ -365,18 +377,22 @@ void Book::add_shares(int64_t sign, uint64_t now_ns) {
 void Book::leave() {
     if (!is_shared_) return;
     ++changes_;
+    if (listener_ != nullptr) listener_->shared(key_, false);
     let_go();
     for (uint32_t i = 0; i < target_count_; ++i) set_open(targets_[i], false);
     add_shares(-1, 0);
     is_shared_ = false;
+    for (const auto& [number, cell] : cells_) tell_balances(number);
 }
 
 void Book::rejoin(uint64_t now_ns) {
     if (is_shared_) return;
     ++changes_;
+    if (listener_ != nullptr) listener_->shared(key_, true);
     is_shared_ = true;
     for (uint32_t i = 0; i < target_count_; ++i) set_open(targets_[i], targets_[i].is_named);
     add_shares(+1, now_ns);
+    for (const auto& [number, cell] : cells_) tell_balances(number);
 }
 
 void Book::reset_peaks() {

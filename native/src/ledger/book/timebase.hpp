@@ -22,9 +22,7 @@ public:
     void refresh() {
         const ClockPair now = take_pair(kClockTsc);
         if (first_.raw == 0) first_ = now;
-        if (now.monotonic_ns - first_.monotonic_ns > 50'000'000)
-            ns_per_tick_ =
-                static_cast<double>(now.monotonic_ns - first_.monotonic_ns) / static_cast<double>(now.raw - first_.raw);
+        if (now.monotonic_ns - first_.monotonic_ns > kLongEnoughNs) ns_per_tick_ = rate_between(first_, now);
         last_ = now;
     }
 
@@ -35,9 +33,7 @@ public:
         ClockPair now = last_;
         if (journal.clock_kind == kClockTsc) {
             rate = ns_per_tick_;
-            if (rate == 0.0 && last_.raw > journal.clock_raw && last_.monotonic_ns > journal.clock_monotonic_ns)
-                rate = static_cast<double>(last_.monotonic_ns - journal.clock_monotonic_ns) /
-                       static_cast<double>(last_.raw - journal.clock_raw);
+            if (rate == 0.0) rate = rate_between({journal.clock_raw, 0, journal.clock_monotonic_ns}, last_);
         } else {
             now.raw = last_.monotonic_ns;
         }
@@ -46,7 +42,30 @@ public:
         return when <= 0.0 || when > 9e18 ? 0 : static_cast<uint64_t>(when);
     }
 
+    /// A moment of the journal's clock in CLOCK_MONOTONIC, and how fast it goes.
+    struct Line {
+        uint64_t raw = 0, monotonic_ns = 0;
+        double ns_per_raw = 1.0;
+    };
+    Line line(const Identity& journal) const {
+        if (journal.clock_kind != kClockTsc) return {};
+        const ClockPair now = take_pair(kClockTsc);
+        double rate = rate_between(first_, now);
+        if (now.monotonic_ns - first_.monotonic_ns < kLongEnoughNs)
+            rate = rate_between({journal.clock_raw, 0, journal.clock_monotonic_ns}, now);
+        return {now.raw, now.monotonic_ns, rate};
+    }
+
 private:
+    static constexpr uint64_t kLongEnoughNs = 50'000'000;
+
+    /// 0: the first did not come before the second.
+    static double rate_between(const ClockPair& first, const ClockPair& second) {
+        if (second.raw <= first.raw || second.monotonic_ns <= first.monotonic_ns) return 0.0;
+        return static_cast<double>(second.monotonic_ns - first.monotonic_ns) /
+               static_cast<double>(second.raw - first.raw);
+    }
+
     ClockPair first_, last_;
     double ns_per_tick_ = 0.0;
 };

@@ -28,6 +28,9 @@ public:
             peaks.pools[p] = is_covered_once && is_exact_by(process_.targets[named_[0]], p, followed)
                                  ? counted(process_.targets[named_[0]], p)
                                  : highest(p, followed);
+            for (const uint16_t target : targets_)
+                for (uint32_t i = 0; i < kPoolTotalWords; ++i)
+                    peaks.totals[p][i] += process_.targets[target].pools[p].totals[i];
         }
         return peaks;
     }

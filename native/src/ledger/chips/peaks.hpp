@@ -1,4 +1,4 @@
-// How high it went: what a process had at most on each of its chips.
+// How high it went, and what only grew: what a process had at most on each of its chips, and its totals there.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ struct Peak {
 /// The peaks of one process on one chip, by pool.
 struct OnChip {
     Peak pools[kPools];
+    uint64_t totals[kPools][kPoolTotalWords] = {};  // of the targets that stand for it
 };
 
 /// The peaks of one process on each of its chips, in the order of its cells.

@@ -20,6 +20,12 @@ std::optional<uint64_t> Bounds::largest_free(const Taken& taken, const Gaps& gap
     return std::min(free, std::max({gaps.largest, above(gaps.lowest, begin), above(end, gaps.highest)}));
 }
 
+std::optional<uint64_t> Bounds::hole_count(const Taken& taken, const Gaps& gaps) const {
+    if (taken.unplaced != 0) return std::nullopt;
+    if (taken.count == 0) return end > begin ? 1 : 0;
+    return gaps.count + (gaps.lowest > begin ? 1 : 0) + (end > gaps.highest ? 1 : 0);
+}
+
 std::optional<uint64_t> Bounds::largest_hole(const Taken& taken, const Gaps& gaps) const {
     if (taken.unplaced != 0) return std::nullopt;
     return taken.count == 0 ? 0 : std::max(gaps.largest, above(end, gaps.highest));

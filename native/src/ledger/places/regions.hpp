@@ -21,6 +21,8 @@ struct Bounds {
 
     /// The largest free block, never more than is free; none if a process did not say where something lies.
     std::optional<uint64_t> largest_free(const Taken& taken, const Gaps& gaps) const;
+    /// How many free blocks there are; none as above.
+    std::optional<uint64_t> hole_count(const Taken& taken, const Gaps& gaps) const;
     /// The largest free block above the lowest allocation, 0 without any; none as above.
     std::optional<uint64_t> largest_hole(const Taken& taken, const Gaps& gaps) const;
 };

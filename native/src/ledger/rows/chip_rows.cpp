@@ -153,6 +153,7 @@ void add_free_blocks(std::vector<PoolRow>& pools, const Places& places, const De
         const std::optional<Bounds> bounds = bounds_of(facts, row.pool, sizes);
         if (!bounds) continue;
         row.largest_free_bank = bounds->largest_free(places.pools[row.pool], places.gaps[row.pool]);
+        row.hole_count = bounds->hole_count(places.pools[row.pool], places.gaps[row.pool]);
         if (row.largest_free_bank) row.largest_free = *row.largest_free_bank * bank_count_of(facts, row.pool);
     }
 }

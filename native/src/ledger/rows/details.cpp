@@ -41,7 +41,7 @@ public:
     explicit Phases(const Process& process, const Timebase& time) : process_(process), time_(time) {}
 
     void add(const PhaseLine& line, DetailsRow& row) {
-        const std::string name = process_.reader->item(line.name(), Item::text).substr(0, kPhaseNameMost);
+        const std::string name = process_.book.text(line.name()).substr(0, kPhaseNameMost);
         if (line.is_open()) {
             row.open_phases.push_back({name, when(line.raw), line.peak});
             return;

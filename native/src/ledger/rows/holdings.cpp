@@ -37,6 +37,7 @@ void add_amounts(HeldRow& row, const Process& process, const Cell& cell, const O
         to.peak_time_ns = unless_zero(peak.time_ns);
         to.is_lower_bound = peak.is_lower_bound;
         to.origin = origin;
+        for (size_t i = 0; i != to.totals.size() && !process.targets.empty(); ++i) to.totals[i] = own.totals[p][i];
         const bool is_l1 = p == TTMEM_L1 || p == TTMEM_L1_SMALL;
         if (is_l1 || reason != "undivided") to.reason = reason;
     }

@@ -6,13 +6,13 @@
 namespace ttmem {
 namespace {
 
+void add(MaybeBytes& sum, MaybeBytes part) { sum = sum && part ? MaybeBytes(*sum + *part) : std::nullopt; }
+
 // The peaks were not at one time: that of the last of them stands for all.
 void add_pool(PoolRow& sum, const PoolRow& part) {
     sum.used += part.used;
-    if (sum.requested && part.requested)
-        *sum.requested += *part.requested;
-    else
-        sum.requested = std::nullopt;
+    add(sum.requested, part.requested);
+    for (size_t i = 0; i != sum.totals.size(); ++i) add(sum.totals[i], part.totals[i]);
     sum.count += part.count;
     sum.peak += part.peak;
     if (part.peak_time_ns) sum.peak_time_ns = std::max(sum.peak_time_ns.value_or(0), *part.peak_time_ns);

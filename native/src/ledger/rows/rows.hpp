@@ -5,12 +5,15 @@
 // by their number, pools, kinds, core types, stalls and caches by theirs. What is not known is empty (None), never 0.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "journal/counters.hpp"
 
 namespace ttmem {
 
@@ -36,9 +39,10 @@ struct PoolRow {
     std::string_view origin;  // "counted", "counter"
     // What follows is known of chips only; Python gets two fields for the runtime's counters, None here, before the reason.
     MaybeTime since_ns;
-    MaybeBytes capacity, largest_free, largest_free_bank;
+    MaybeBytes capacity, largest_free, largest_free_bank, hole_count;
     uint64_t unattributed = 0;
     std::string_view reason;
+    std::array<MaybeBytes, kPoolTotals> totals{};  // since it began to report; of processes with a journal only
     bool operator==(const PoolRow&) const = default;
 };
 

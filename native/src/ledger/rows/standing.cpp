@@ -70,7 +70,8 @@ std::vector<FindingRow> findings_of(const Process& process) {
 }
 
 std::string operation_of(const Process& process, uint16_t target, uint64_t program) {
-    return process.reader == nullptr ? std::string() : operation_text(*process.reader, process.book, target, program);
+    const uint32_t site = program != 0 ? process.book.operation_of(target, program) : 0;
+    return is_stack_site(site) ? operation_in(process.site(site)) : std::string();
 }
 
 const Process* find_process(const Processes& processes, uint32_t pid, uint64_t key) {

@@ -8,21 +8,33 @@ daemon, or the next of many processes, may have removed the file of one that end
 import os
 import re
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from ttmem.sources import FoundJournal, Journals, Places, procfs
 
 if TYPE_CHECKING:
+    from ttmem.cli.tracked_run.recording_run import LiveRecording
     from ttmem.collector import Collector
     from ttmem.snapshot import ProcessUsage
     from ttmem.snapshot.incidents import IncidentCopy
+    from ttmem.snapshot.values import Device
 
-__all__ = ["ChildJournals"]
+__all__ = ["ChildJournals", "RecordingOrder"]
 
 _SETTLE_SECONDS = 2.0
 _STEP_SECONDS = 0.002
 _READ_EVERY_SECONDS = 0.1  # refusals are in records alone, and the oldest of those are written over
 _NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]+\.journal")
+
+
+class RecordingOrder(NamedTuple):
+    """Where a run is to be recorded, and how."""
+
+    path: Path
+    is_redacted: bool = False
+    last_seconds: float | None = None
+    max_bytes: int | None = None
 
 
 class ChildJournals:
@@ -36,7 +48,31 @@ class ChildJournals:
         self._mark = mark
         self._pid = 0
         self._read_due = 0.0
+        self._recording: LiveRecording | None = None
         self.paths: set[str] = set()
+
+    def record(self, order: RecordingOrder, *, command: tuple[str, ...], label: str) -> None:
+        """Records from now on what they say; before the program begins."""
+        from ttmem.cli.tracked_run.recording_run import LiveRecording
+
+        self._recording = LiveRecording(
+            order.path,
+            self._collecting(),
+            command=command,
+            label=label,
+            is_redacted=order.is_redacted,
+            last_seconds=order.last_seconds,
+            max_bytes=order.max_bytes,
+        )
+
+    def end_recording(self) -> None:
+        """Everything is read and written."""
+        recording, self._recording = self._recording, None
+        if recording is None:
+            return
+        if self.paths:
+            self.usages()
+        recording.close()
 
     def began(self, pid: int) -> None:
         """Names the program, as soon as it runs."""
@@ -67,6 +103,10 @@ class ChildJournals:
             ledger.run(_STEP_SECONDS)
             found = self._ours()
         return sorted(found, key=lambda process: process.pid)
+
+    def devices(self) -> "list[Device]":
+        """The chips that processes of ours had open."""
+        return [usage.device for usage in self._collecting().snapshot().devices]
 
     def incident_copy(self, pid: int, number: int, *, key: int) -> "IncidentCopy | None":
         """An incident of a process of ours, with what was alive then."""

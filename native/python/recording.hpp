@@ -1,0 +1,10 @@
+// `_native.recording`: what happens in a ledger, into files and back.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace ttmem {
+
+void add_recording(nanobind::module_& module);
+
+}  // namespace ttmem

@@ -1,0 +1,226 @@
+#include "recording/replay.hpp"
+
+#include <algorithm>
+
+namespace ttmem::recording {
+namespace {
+
+constexpr size_t kPlayersMost = 8192;
+
+std::string named_item(const void* from, uint32_t id, Item kind) {
+    return static_cast<const ProcessNames*>(from)->item(id, kind);
+}
+
+void take_facts(Process& process, const ProcessFacts& facts) {
+    process.pid = facts.pid;
+    process.uid = facts.uid;
+    process.start_ticks = facts.start_ticks;
+    process.started_ns = facts.started_ns;
+    process.pid_namespace = facts.pid_namespace;
+    process.is_visible = facts.is_visible;
+    process.label = facts.label;
+    process.command = facts.command;
+    process.path = facts.path;
+    process.sites_off = facts.sites_off;
+    ++process.figures;
+}
+
+// As the collector that was listened to had it: it reported twice, or nobody had written its journal.
+void set_counted(Process& process, bool is_counted) {
+    process.shadowed_by = process.way == Way::socket && !is_counted ? ~uint64_t{0} : 0;
+    process.is_verified = process.way == Way::socket || is_counted;
+}
+
+}  // namespace
+
+bool Replay::read_names_of(const StoredBlock& block, std::string& error) {
+    if (read_names(block.payload, block.head.row_count, names_)) {
+        for (auto& [number, player] : players_) take_facts(*player.process, names_[number].facts);
+        return true;
+    }
+    error = "its names are none";
+    return false;
+}
+
+// Only whom the names introduce; a damaged recording may speak of any number of others.
+Replay::Player* Replay::player_of(uint32_t number) {
+    const auto known = players_.find(number);
+    if (known != players_.end()) return &known->second;
+    const auto named = names_.find(number);
+    if (named == names_.end() || players_.size() >= kPlayersMost) return nullptr;
+    const ProcessNames& names = named->second;
+    Player& player = players_[number];
+    player.process = &collector_.admit(names.facts.is_socket ? Way::socket : Way::replay);
+    Process& process = *player.process;
+    process.is_recorded = true;
+    process.names = &names;
+    take_facts(process, names.facts);
+    process.book.set_arena(named_item, &names);
+    return &player;
+}
+
+bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error) {
+    RowDecoder rows(block.payload, block.head.row_count);
+    wall_offset_ns_ = block.head.wall_offset_ns;
+    has_stopped = false;
+    const auto held = collector_.hold();
+    Row row;
+    while (!has_stopped && rows.next(row)) {
+        const bool is_event = block.head.kind == BlockKind::events;
+        if (is_event && row.words.time > until.time_ns) {
+            has_stopped = true;
+            break;
+        }
+        apply_row(row);
+        ++row_count_;
+        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
+        has_stopped = is_event && until.pool < kPools && is_reached(until);
+    }
+    for (auto& [number, player] : players_) ++player.process->figures;
+    if (!rows.has_failed()) return true;
+    error = "its rows are none";
+    return false;
+}
+
+bool Replay::is_reached(const Until& until) {
+    const std::vector<Device>& devices = collector_.devices().all();
+    if (watched_ < 0 || devices[static_cast<size_t>(watched_)].unique_id != until.chip) {
+        watched_ = -1;
+        for (size_t i = 0; i < devices.size() && watched_ < 0; ++i)
+            if (devices[i].is_known && devices[i].unique_id == until.chip) watched_ = static_cast<int64_t>(i);
+        if (watched_ < 0) return false;
+    }
+    return devices[static_cast<size_t>(watched_)].cell.pools[until.pool].used >= until.bytes;
+}
+
+void Replay::apply_row(const Row& row) {
+    Player* found = player_of(row.process);
+    if (found == nullptr) return;
+    Player& player = *found;
+    RecordCopy words = row.words;
+    words.time = wall(words.time);
+    const auto type = static_cast<uint8_t>(words.type());
+    if (is_own_type(type)) return apply_own(player, words);
+    if (player.is_skipping) return;
+    if (words.type() == Type::phase_began || words.type() == Type::phase_ended) note_phase(player, words);
+    if (player.is_gathering && words.type() == Type::allocated) {
+        player.alive.push_back(words);
+        return;
+    }
+    if (player.process->way == Way::socket) return apply_socket(player, words);
+    apply_journal(player, words);
+}
+
+void Replay::apply_own(Player& player, RecordCopy words) {
+    Book& book = player.process->book;
+    switch (static_cast<RowType>(words.type())) {
+        case RowType::process_began:
+            // A keyframe on the way says nothing new of one that was followed all along.
+            player.is_skipping = player.process->event_count != 0 && !player.is_lost;
+            if (player.is_skipping) return;
+            if ((words.id & 1) == 0) book.leave();
+            set_counted(*player.process, (words.id & 1) != 0);
+            player.is_lost = (words.id & 2) != 0;
+            player.is_gathering = true;
+            player.alive.clear();
+            player.phases.clear();
+            player.process->event_count = 1;
+            return;
+        case RowType::process_whole:
+            if (player.is_gathering && player.process->way == Way::socket)
+                for (const RecordCopy& life : player.alive) apply_socket(player, life);
+            else if (player.is_gathering)
+                book.rebuild(player.alive, {}, words.time);
+            player.is_gathering = player.is_skipping = false;
+            player.alive.clear();
+            return;
+        case RowType::process_ended:
+            if (!player.process->is_over()) collector_.dismiss(*player.process);
+            player.process->ended_ns = words.time;
+            return;
+        case RowType::left:
+            set_counted(*player.process, false);
+            return book.leave();
+        case RowType::rejoined:
+            set_counted(*player.process, true);
+            return book.rejoin(words.time);
+        case RowType::gap_began:
+            player.is_lost = true;
+            player.process->lost_records = words.id;
+            player.process->event_count = 1;
+            return book.note_gap();
+        case RowType::gap_ended:
+            player.is_lost = true;  // until the keyframe that follows
+            return;
+        case RowType::gap_peaked: {
+            GapPeak peak{player.process->key, {}, words.pool(), in::kReserved.of(words.reserved), words.time};
+            if (words.target() < book.targets().size())
+                for (const uint32_t device : book.targets()[words.target()].devices)
+                    peak.chips.push_back(collector_.devices().at(device).unique_id);
+            gap_peaks_.push_back(peak);
+            return;
+        }
+        case RowType::resized: {
+            const EntryKey key = entry_key(words);
+            if (RecordCopy* life = book.at_slot(book.slot_of(key, entry_hash(key))))
+                book.resize(*life, std::min(words.reserved_bytes(), kSizeMost), words.sequence(), words.time);
+            return;
+        }
+        default:
+            return;
+    }
+}
+
+void Replay::apply_journal(Player& player, const RecordCopy& words) {
+    player.process->event_count += 1;
+    if (words.target() < kTargets) player.process->book.apply(words, nullptr, words.time);
+}
+
+// Who reports by the allocation server's protocol keeps no journal: lives are begun and ended as the server did.
+void Replay::apply_socket(Player& player, const RecordCopy& words) {
+    Book& book = player.process->book;
+    player.process->event_count += 1;
+    if (words.type() == Type::target_opened) {
+        const TargetOpenedRecord opened = TargetOpenedRecord::unpack(words);
+        return book.open_server_chip(opened.target, static_cast<int32_t>(opened.unique_id & 0x7fff'ffff), words.time);
+    }
+    const EntryKey key = entry_key(words);
+    const uint32_t hash = entry_hash(key);
+    if (words.type() == Type::allocated) {
+        if (words.kind() >= kKinds || words.pool() >= kPools || words.reserved_bytes() > kSizeMost) return;
+        if (words.target() >= book.targets().size() || !book.targets()[words.target()].is_named)
+            book.open_server_chip(words.target(), -1, words.time);
+        book.begin(words, hash, words.time);
+    } else if (words.type() == Type::freed) {
+        const size_t slot = book.slot_of(key, hash);
+        if (book.at_slot(slot) != nullptr) book.end(slot, words.sequence(), words.time);
+    }
+}
+
+void Replay::note_phase(Player& player, const RecordCopy& words) {
+    const PhaseRecord phase = PhaseRecord::unpack(words);
+    if (phase.type == Type::phase_began) {
+        player.phases.push_back({player.process->book.text(phase.name), words.id, words.time, 0, words.thread()});
+        return;
+    }
+    for (auto one = player.phases.rbegin(); one != player.phases.rend(); ++one)
+        if (one->number == words.id && one->ended_ns == 0) {
+            one->ended_ns = words.time;
+            return;
+        }
+}
+
+std::vector<std::pair<uint64_t, std::vector<RecordedPhase>>> Replay::phases() const {
+    std::vector<std::pair<uint64_t, std::vector<RecordedPhase>>> all;
+    for (const auto& [number, player] : players_) all.emplace_back(player.process->key, player.phases);
+    return all;
+}
+
+std::vector<uint64_t> Replay::lost_processes() const {
+    std::vector<uint64_t> keys;
+    for (const auto& [number, player] : players_)
+        if (player.is_lost && !player.process->is_over()) keys.push_back(player.process->key);
+    return keys;
+}
+
+}  // namespace ttmem::recording

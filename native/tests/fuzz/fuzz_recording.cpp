@@ -1,0 +1,42 @@
+// Anything as a recording: blocks are found, names and rows read and played into books, and nothing but that happens.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "recording/replay.hpp"
+
+using namespace ttmem;
+using namespace ttmem::recording;
+
+namespace {
+
+void play(Replay& replay, const StoredBlock& block) {
+    std::string error;
+    bool has_stopped = false;
+    if (block.head.kind == BlockKind::names)
+        replay.read_names_of(block, error);
+    else
+        replay.apply(block, Until{}, has_stopped, error);
+}
+
+}  // namespace
+
+// As it is; and as payloads of sound heads, for few inputs have a checksum that fits: kind8 rows8 length16, then so many bytes.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view all(reinterpret_cast<const char*>(data), size);
+    std::string error;
+    Collector collector(false);
+    Replay replay(collector);
+    if (const auto block = block_of(all, error)) play(replay, *block);
+    for (std::string_view rest = all; rest.size() > 4;) {
+        const auto byte = [&](size_t at) { return static_cast<uint8_t>(rest[at]); };
+        StoredBlock block;
+        block.head.kind = static_cast<BlockKind>(1 + byte(0) % 3);
+        block.head.row_count = byte(1);
+        block.payload = rest.substr(4, byte(2) | size_t{byte(3)} << 8);
+        rest.remove_prefix(4 + block.payload.size());
+        play(replay, block);
+    }
+    return 0;
+}

@@ -1,0 +1,116 @@
+"""A recording beside what is collected: a thread follows the journals, and every 50 ms what happened is written."""
+
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+
+import click
+
+from ttmem import __version__
+from ttmem.collector import Collector
+from ttmem.collector.recorded import keep_incidents
+from ttmem.errors import CannotRecord
+from ttmem.recording import Meta, RecordingWriter
+
+__all__ = ["LiveRecording", "checked_output", "record_until_interrupted"]
+
+_FLUSH_SECONDS = 0.05
+_SUFFIX = ".ttmem"
+
+
+def checked_output(path: Path, *, is_forced: bool) -> Path:
+    """The directory of a recording, which must not be there yet; with force, an older recording goes."""
+    if path.name and not path.suffix:
+        path = path.with_name(path.name + _SUFFIX)
+    if not path.exists():
+        return path
+    is_recording = path.is_dir() and (path / "meta.json").exists()
+    if not is_forced:
+        raise CannotRecord(f"{path} is there already; choose another name, or --force to replace that recording")
+    if not is_recording:
+        raise CannotRecord(f"{path} is there and is no recording, so --force does not remove it; choose another name")
+    shutil.rmtree(path)
+    return path
+
+
+class LiveRecording:
+    """Records what a collector follows. Made before anything is attached; `close` ends it."""
+
+    def __init__(
+        self,
+        path: Path,
+        collector: Collector,
+        *,
+        command: tuple[str, ...] = (),
+        label: str = "",
+        is_redacted: bool = False,
+        last_seconds: float | None = None,
+        max_bytes: int | None = None,
+    ) -> None:
+        meta = Meta(version=__version__, label=label, command=command, is_redacted=is_redacted)
+        self._collector = collector
+        self._writer = RecordingWriter(
+            path, collector.ledger, meta=meta, last_seconds=last_seconds, max_bytes=max_bytes
+        )
+        self._incidents = 0
+        self._has_warned = False
+        self._is_stopping = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="ttmem-recording", daemon=True)
+        self._thread.start()
+
+    @property
+    def directory(self) -> Path:
+        return self._writer.directory
+
+    @property
+    def row_count(self) -> int:
+        return self._writer.rows
+
+    def close(self) -> None:
+        """All that was read is written."""
+        self._is_stopping.set()
+        self._collector.ledger.stop()
+        self._thread.join()
+        self._take_incidents(is_last=True)
+        self._writer.close()
+
+    def _follow(self) -> None:
+        while not self._is_stopping.is_set():
+            self._collector.ledger.run(_FLUSH_SECONDS)
+            self._writer.flush()
+            self._take_incidents(is_last=False)
+            if self._writer.trouble and not self._has_warned:
+                self._has_warned = True
+                text = f"ttmem: {self.directory}: {self._writer.trouble}; nothing is recorded until there is room"
+                click.echo(text, err=True)
+
+    def _take_incidents(self, *, is_last: bool) -> None:
+        """With what was alive then; a redacted recording has none of them, for their texts are the runtime's own."""
+        if self._writer.meta.is_redacted or (self._writer.incidents == self._incidents and not is_last):
+            return
+        self._incidents = self._writer.incidents
+        try:
+            keep_incidents(self._collector, self.directory)
+        except OSError as error:
+            self._writer.trouble = error.strerror or "cannot be written"
+
+
+def record_until_interrupted(recording: LiveRecording, collector: Collector, *, seconds: float | None) -> None:
+    """Looks for new journals until Ctrl-C, or for so long."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    try:
+        while deadline is None or time.monotonic() < deadline:
+            collector.scan()
+            if sys.stderr.isatty():
+                click.echo(
+                    f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
+                    nl=False,
+                    err=True,
+                )
+            time.sleep(0.1)
+    except KeyboardInterrupt:
+        pass
+    if sys.stderr.isatty():
+        click.echo("", err=True)

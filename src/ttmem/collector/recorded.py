@@ -1,0 +1,99 @@
+"""A moment of a recording, as figures: the same structs that a living collector hands out.
+
+The recording is played into a ledger of its own, so every figure comes from where a live one does. Incidents stand
+beside the segments as answers of the collector that recorded them: `keep_incidents` writes, `KeptIncidents` reads.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ttmem import _native
+from ttmem.collector.chips import bank_sizes
+from ttmem.collector.collector import Collector
+from ttmem.collector.rows import SnapshotContext, Snapshots
+from ttmem.errors import NothingToRead
+from ttmem.recording import Peak, Recording
+from ttmem.snapshot import Host, Snapshot
+from ttmem.snapshot.codec import decoded, encoded
+from ttmem.snapshot.incidents import IncidentCopy
+from ttmem.snapshot.values import TimeNs, replace
+
+__all__ = ["KeptIncidents", "Moment", "keep_incidents"]
+
+_INCIDENTS, _SNAPSHOT = "incidents", "snapshot.json"
+
+Row = Sequence[Any]  # of `Ledger.allocations`
+
+
+class Moment:
+    """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, or at its end."""
+
+    def __init__(self, recording: Recording, *, at_ns: int | None = None, peak: Peak | None = None) -> None:
+        self._ledger = _native.Ledger()
+        for arch, sizes in bank_sizes().items():
+            self._ledger.set_bank_sizes(arch, *sizes)
+        self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak)
+        self.monotonic_ns = at_ns if at_ns is not None else self._replay.time_ns()
+        self.time_ns = TimeNs(self.monotonic_ns + self._replay.wall_offset_ns())
+        context = SnapshotContext(
+            source=f"recording {recording.path}",
+            places=(str(recording.path),),
+            host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
+            user_of=str,
+        )
+        self.snapshot: Snapshot = replace(Snapshots(self._ledger).snapshot(context), time_ns=self.time_ns)
+        self.phases = self._replay.phases()  # by process key: (name, began, ended or 0, thread)
+        self.gap_peaks = self._replay.gap_peaks()  # (process key, chips, pool, bytes, time_ns)
+        self.lost_keys = frozenset(self._replay.lost())  # of processes of which is not known what they hold
+
+    def allocations(self, key: int) -> Sequence[Row]:
+        """What a process has alive, as `Ledger.allocations` has it."""
+        return self._ledger.allocations(key)
+
+
+def keep_incidents(collector: Collector, directory: Path) -> None:
+    """Writes all incidents that the collector knows, with what was alive at each."""
+    snapshot = collector.snapshot()
+    place = directory / _INCIDENTS
+    place.mkdir(mode=0o700, exist_ok=True)
+    for process in snapshot.processes:
+        for incident in process.incidents:
+            path = place / f"{process.pid}-{process.key}-{incident.number}.json"
+            copy = None if path.exists() else collector.incident_copy(process.pid, incident.number, key=process.key)
+            if copy is not None:
+                _write(path, encoded(copy))
+    if any(process.was_refused for process in snapshot.processes):
+        _write(place / _SNAPSHOT, encoded(snapshot))
+
+
+def _write(path: Path, text: bytes) -> None:
+    fresh = path.with_name(f".{path.name}")
+    fresh.write_bytes(text)
+    os.chmod(fresh, 0o600)
+    fresh.replace(path)
+
+
+class KeptIncidents:
+    """The incidents of a recording, to be explained."""
+
+    def __init__(self, directory: Path) -> None:
+        self._place = directory / _INCIDENTS
+        try:
+            self._snapshot = decoded((self._place / _SNAPSHOT).read_bytes(), Snapshot)
+        except FileNotFoundError:
+            raise NothingToRead(
+                f"{directory}: no incident was recorded: memory did not run out, no circular buffers clashed"
+            ) from None
+
+    def snapshot(self) -> Snapshot:
+        """As the recorder saw it last."""
+        return self._snapshot
+
+    def incident_copy(self, pid: int, number: int, *, key: int) -> IncidentCopy | None:
+        """An incident with what was alive then."""
+        try:
+            return decoded((self._place / f"{pid}-{key}-{number}.json").read_bytes(), IncidentCopy)
+        except FileNotFoundError:
+            return None

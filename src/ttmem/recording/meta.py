@@ -1,0 +1,63 @@
+"""What a recording says of itself, in `meta.json` beside its segments: who made it, when, on which machine."""
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+
+from ttmem.errors import RecordingDamaged
+
+__all__ = ["FORMAT", "META", "SEALED", "SEGMENT", "Meta", "read_meta", "write_meta"]
+
+FORMAT = 1
+META = "meta.json"
+SEGMENT, SEALED = ".blocks", ".sealed"
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
+    """Times are nanoseconds; a recording that goes on after a restart has the first beginning."""
+
+    format: int = FORMAT
+    version: str = ""  # of ttmem
+    host: str = ""
+    boot_id: str = ""
+    label: str = ""
+    command: tuple[str, ...] = ()  # empty if the recording is redacted, or of no program of its own
+    began_ns: int = 0  # since 1970
+    is_redacted: bool = False
+
+
+class _MetaVersion(msgspec.Struct):
+    format: int
+
+
+def write_meta(directory: Path, meta: Meta) -> None:
+    """Whole or not at all."""
+    fresh = directory / f".{META}"
+    fresh.write_text(json.dumps(msgspec.to_builtins(meta), indent=2) + "\n")
+    os.chmod(fresh, 0o600)
+    fresh.replace(directory / META)
+
+
+def read_meta(directory: Path) -> Meta:
+    """What is no recording, or one of another version, is a RecordingDamaged."""
+    path = directory / META
+    try:
+        text = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise RecordingDamaged(
+            f"{directory}: not a recording: expected a directory with {META}; make one with `ttmem record -o NAME`"
+        ) from None
+    except OSError as error:
+        raise RecordingDamaged(f"{path}: {error.strerror}") from None
+    try:
+        found = msgspec.json.decode(text, type=_MetaVersion).format
+        if found == FORMAT:
+            return msgspec.json.decode(text, type=Meta)
+    except msgspec.DecodeError as error:
+        raise RecordingDamaged(f"{path}: expected what describes a recording, found something else ({error})") from None
+    raise RecordingDamaged(
+        f"{path}: this recording has version {found} of the format, this ttmem reads version {FORMAT}; "
+        "use the ttmem that made it"
+    )

@@ -1,0 +1,225 @@
+"""Reads a recording, also one that goes on, was cut off, or is damaged in places. It never writes into it.
+
+A peak is found by the heads of blocks, which say how high every pool was within; then one block is gone through. What
+was alive at a moment follows from the keyframe before it and the blocks between.
+"""
+
+import os
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ttmem import _native
+from ttmem.errors import RecordingDamaged
+from ttmem.recording.meta import SEALED, SEGMENT, Meta, read_meta
+from ttmem.recording.sealing import plain_block, segment_numbers
+
+__all__ = ["Peak", "RecordedBlock", "Recording", "Segment"]
+
+NAMES, EVENTS, KEYFRAME = 1, 2, 3
+_FIRST_PART = 1
+
+
+class Balance(NamedTuple):
+    """A pool of a chip within a block."""
+
+    chip: int  # its unique id
+    is_known: bool  # False: `chip` is only a number
+    pool: int
+    start_bytes: int
+    highest_bytes: int
+    is_of_gap: bool  # by the counter of a process that could not be followed: what was alive then is not known
+
+
+class RecordedBlock(NamedTuple):
+    """One block, by its head."""
+
+    offset: int
+    size: int
+    kind: int
+    parts: int
+    codec: int
+    row_count: int
+    first_ns: int  # CLOCK_MONOTONIC
+    last_ns: int
+    wall_offset_ns: int
+    lost_records: int
+    segment: int
+    number: int
+    balances: tuple[Balance, ...]
+
+    @property
+    def is_start(self) -> bool:
+        """A moment from which one can begin to read."""
+        return self.kind == KEYFRAME and bool(self.parts & _FIRST_PART)
+
+
+class Segment:
+    """One file, with all blocks up to the first that is not as it was written; `trouble` says what is wrong there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # it may be packed, and removed, while we read
+        weakref.finalize(self, os.close, self._file)
+        heads, self.trouble = _native.recording.scan(str(path))
+        self.blocks = [_block(head) for head in heads]
+
+    def plain(self, block: RecordedBlock) -> bytes:
+        """Its bytes, unpacked. A damaged block is a ValueError."""
+        return plain_block(os.pread(self._file, block.size, block.offset), block.codec)
+
+
+def _block(head: Sequence[Any]) -> RecordedBlock:
+    return RecordedBlock._make((*head[:-1], tuple(Balance(*one) for one in head[-1])))
+
+
+class Peak(NamedTuple):
+    """The highest that a pool of a chip was, and in which block that is."""
+
+    chip: int
+    is_known: bool
+    pool: int
+    size_bytes: int
+    segment: int  # place in the recording
+    block: int  # place in the segment
+    is_of_gap: bool
+
+
+class Recording:
+    """A recording by its path. What is no recording is a RecordingDamaged."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.meta: Meta = read_meta(path)
+        self.segments = [segment for number in segment_numbers(path) if (segment := _segment(path, number)).blocks]
+        if not self.segments:
+            raise RecordingDamaged(f"{path}: nothing was recorded yet: no segment has a whole block")
+
+    @property
+    def blocks(self) -> Iterator[tuple[int, int, RecordedBlock]]:
+        """All blocks with their places."""
+        for number, segment in enumerate(self.segments):
+            for place, block in enumerate(segment.blocks):
+                yield number, place, block
+
+    @property
+    def troubles(self) -> list[str]:
+        """What of it cannot be read."""
+        return [f"{segment.path.name}: {segment.trouble}" for segment in self.segments if segment.trouble]
+
+    @property
+    def row_count(self) -> int:
+        return sum(block.row_count for _, _, block in self.blocks if block.kind == EVENTS)
+
+    @property
+    def lost_record_count(self) -> int:
+        return max(block.lost_records for _, _, block in self.blocks)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(block.size for _, _, block in self.blocks)
+
+    @property
+    def first_ns(self) -> int:
+        """CLOCK_MONOTONIC of the first event."""
+        return min(
+            (block.first_ns for _, _, block in self.blocks if block.kind == EVENTS and block.first_ns), default=0
+        )
+
+    @property
+    def last_ns(self) -> int:
+        return max((block.last_ns for _, _, block in self.blocks if block.kind == EVENTS), default=0)
+
+    def wall_ns(self, monotonic_ns: int) -> int:
+        """By the clock of that moment: of the last block that had begun by then."""
+        offset = 0
+        for _, _, block in self.blocks:
+            if offset and block.kind == EVENTS and block.first_ns > monotonic_ns:
+                break
+            offset = block.wall_offset_ns or offset
+        return monotonic_ns + offset
+
+    def monotonic_ns(self, wall_ns: int) -> int:
+        """The first moment that had that wall-clock time."""
+        events = [block for _, _, block in self.blocks if block.kind == EVENTS]
+        for block in events:
+            if wall_ns - block.wall_offset_ns <= block.last_ns:
+                return wall_ns - block.wall_offset_ns
+        return wall_ns - events[-1].wall_offset_ns if events else 0
+
+    def peaks(self) -> list[Peak]:
+        """Of every pool of every chip the highest; of equal ones the first."""
+        found: dict[tuple[int, bool, int], Peak] = {}
+        for number, place, block in self.blocks:
+            for one in block.balances:
+                name = (one.chip, one.is_known, one.pool)
+                if one.highest_bytes > (found[name].size_bytes if name in found else 0):
+                    found[name] = Peak(*name, one.highest_bytes, number, place, one.is_of_gap)
+        return list(found.values())
+
+    def play(
+        self, ledger: _native.Ledger, *, until_ns: int | None = None, peak: Peak | None = None
+    ) -> "_native.recording.Replay":
+        """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, or the end."""
+        number, place = self._place_of(until_ns, peak)
+        segment = self.segments[number]
+        starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
+        if not starts:
+            raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
+        replay = _native.recording.Replay(ledger)
+        try:
+            for block in segment.blocks[: place + 1]:
+                if block.kind == NAMES:
+                    replay.read_names(segment.plain(block))
+            for at in range(starts[-1], place + 1):
+                block = segment.blocks[at]
+                if block.kind == NAMES:
+                    continue
+                limits = {"until_ns": until_ns} if until_ns is not None else {}
+                if peak is not None and at >= peak.block and not peak.is_of_gap:
+                    limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
+                if replay.apply(ledger, segment.plain(block), **limits):
+                    break
+        except ValueError as error:
+            raise RecordingDamaged(f"{segment.path}: {error}") from None
+        return replay
+
+    def _place_of(self, until_ns: int | None, peak: Peak | None) -> tuple[int, int]:
+        if peak is not None:
+            return peak.segment, _with_what_follows(self.segments[peak.segment].blocks, peak.block)
+        last = len(self.segments) - 1
+        if until_ns is None:
+            return last, len(self.segments[last].blocks) - 1
+        number = 0
+        for at, segment in enumerate(self.segments):
+            events = [block for block in segment.blocks if block.kind == EVENTS]
+            if events and events[0].first_ns <= until_ns:
+                number = at
+        return number, _last_place(self.segments[number].blocks, until_ns)
+
+
+def _last_place(blocks: list[RecordedBlock], until_ns: int) -> int:
+    """The last block that has to do with a moment: of events, and what a gap that ended in it has left alive."""
+    place = next((at for at, block in enumerate(blocks) if block.is_start), 0)
+    for at, block in enumerate(blocks):
+        if block.kind == EVENTS and block.first_ns <= until_ns:
+            place = at
+    return _with_what_follows(blocks, place)
+
+
+def _with_what_follows(blocks: list[RecordedBlock], place: int) -> int:
+    """With what a gap that ended there has left alive."""
+    while place + 1 < len(blocks) and blocks[place + 1].kind != EVENTS and not blocks[place + 1].is_start:
+        place += 1
+    return place
+
+
+def _segment(path: Path, number: int) -> Segment:
+    """Packed or plain; it may be packed while we look."""
+    for suffix in (SEALED, SEGMENT, SEALED):
+        try:
+            return Segment(path / f"{number:06}{suffix}")
+        except FileNotFoundError:
+            continue
+    raise RecordingDamaged(f"{path}: segment {number} was removed while it was being read")

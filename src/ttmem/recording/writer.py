@@ -1,0 +1,175 @@
+"""Writes a recording: what the native recorder hears goes into segments; those that are full are packed.
+
+One thread calls `flush` at least every 100 ms. A segment that is full is packed by a thread of its own, block by block,
+and replaces its plain file under another name; a recorder that is killed leaves plain files, which read as well.
+
+   field              who touches it
+   _sealing           the caller; the thread only works on the one file it was given
+   all others         the caller
+"""
+
+import fcntl
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from ttmem import _native
+from ttmem.errors import CannotRecord
+from ttmem.recording.meta import META, SEALED, SEGMENT, Meta, read_meta, write_meta
+from ttmem.recording.sealing import seal, segment_numbers
+
+__all__ = ["RecordingWriter"]
+
+_SEGMENT_BYTES = 48 << 20
+_RETRY_SECONDS = 1.0
+_LOCK = "lock"
+_LEAST_SEGMENTS = 2
+
+
+class RecordingWriter:
+    """One recording that is being made. It listens from the beginning: make it before anything is attached."""
+
+    def __init__(
+        self,
+        directory: Path,
+        ledger: _native.Ledger,
+        *,
+        meta: Meta,
+        last_seconds: float | None = None,
+        max_bytes: int | None = None,
+    ) -> None:
+        self.directory = directory
+        self._ledger = ledger
+        self._last_seconds, self._max_bytes = last_seconds, max_bytes
+        self._lock = _claimed(directory)
+        self.meta = _made_meta(directory, meta)
+        self._recorder = _native.recording.Recorder(ledger, redact=meta.is_redacted)
+        self._sealing: threading.Thread | None = None
+        self._number = max(segment_numbers(directory), default=0)
+        self._began = 0.0
+        self.rows = self.dropped_rows = self.lost_records = self.incidents = 0
+        self.trouble = ""  # why nothing can be written now; empty if all is well
+        self._retry_at = 0.0
+        self._begin_segment()
+
+    def flush(self) -> None:
+        """What has happened since goes to disk. A full disk is no error: it is tried again, and nothing waits."""
+        if self.trouble:
+            if time.monotonic() < self._retry_at:
+                return
+            self._begin_segment()
+        written, self.rows, self.dropped_rows, self.lost_records, self.incidents, error = self._recorder.flush(
+            self._ledger
+        )
+        if error:
+            self.trouble = os.strerror(error)
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
+        elif written >= self._segment_bytes or time.monotonic() - self._began >= self._segment_seconds:
+            self._begin_segment()
+
+    @property
+    def _segment_bytes(self) -> int:
+        return min(_SEGMENT_BYTES, (self._max_bytes or _SEGMENT_BYTES * 8) // 8)
+
+    @property
+    def _segment_seconds(self) -> float:
+        return max(1.0, (self._last_seconds or 4800.0) / 8)
+
+    def close(self) -> None:
+        """Everything so far is written and packed."""
+        self.flush()
+        del self._recorder
+        self._wait_sealed()
+        for number in segment_numbers(self.directory):
+            _sealed(self.directory / f"{number:06}{SEGMENT}")
+        os.close(self._lock)
+
+    def _begin_segment(self) -> None:
+        self._wait_sealed()
+        before, self._number = self._number, self._number + 1
+        path = self.directory / f"{self._number:06}{SEGMENT}"
+        try:
+            file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_APPEND, 0o600)
+        except OSError as error:
+            self.trouble, self._number = error.strerror or "cannot be written", before
+            self._retry_at = time.monotonic() + _RETRY_SECONDS
+            return
+        self.trouble = ""
+        self._began = time.monotonic()
+        self._recorder.begin_segment(self._ledger, file, self._number)
+        os.close(file)
+        self._drop_oldest()
+        if before:
+            earlier = self.directory / f"{before:06}{SEGMENT}"
+            self._sealing = threading.Thread(target=_sealed, args=(earlier,), name="ttmem-sealing", daemon=True)
+            self._sealing.start()
+
+    def _wait_sealed(self) -> None:
+        if self._sealing is not None:
+            self._sealing.join()
+        self._sealing = None
+
+    def _drop_oldest(self) -> None:
+        """Whole segments; what was alive then is in the keyframe of the next."""
+        found = [path for number in segment_numbers(self.directory) for path in _files_of(self.directory, number)]
+        facts = [(path, path.stat()) for path in found]
+        total = sum(fact.st_size for _, fact in facts)
+        for path, fact in facts[: -_LEAST_SEGMENTS or None]:
+            is_old = self._last_seconds is not None and time.time() - fact.st_mtime > self._last_seconds
+            if not is_old and (self._max_bytes is None or total <= self._max_bytes):
+                break
+            path.unlink()
+            total -= fact.st_size
+
+
+def _sealed(path: Path) -> None:
+    with suppress(OSError):  # no room: the plain file says the same
+        seal(path)
+
+
+def _files_of(directory: Path, number: int) -> list[Path]:
+    return [path for suffix in (SEALED, SEGMENT) if (path := directory / f"{number:06}{suffix}").exists()]
+
+
+def _claimed(directory: Path) -> int:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CannotRecord(
+            f"{directory}: a recording is a directory that can be made there: {error.strerror}"
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise CannotRecord(
+            f"{directory}: another recorder is writing this recording; end it, or choose another name with -o"
+        ) from None
+    return lock
+
+
+def _made_meta(directory: Path, meta: Meta) -> Meta:
+    if (directory / META).exists():
+        return read_meta(directory)
+    made = msgspec.structs.replace(
+        meta,
+        host=meta.host or socket.gethostname(),
+        boot_id=_boot_id(),
+        began_ns=time.time_ns(),
+        command=() if meta.is_redacted else meta.command,
+    )
+    write_meta(directory, made)
+    return made
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

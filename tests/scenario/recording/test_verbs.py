@@ -1,0 +1,102 @@
+"""`ttmem record`, `ttmem report` and `ttmem explain`, from a program to figures."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ttmem.recording import Recording
+
+PROGRAM = """
+import ttmem
+chip = ttmem.open_device(0x61)
+with ttmem.phase("load"):
+    kept = ttmem.report_buffer_alloc(chip, 1, 1 << 20)
+with ttmem.phase("step"):
+    made = ttmem.report_buffer_alloc(chip, 2, 3 << 20)
+    ttmem.report_buffer_free(chip, 2)
+"""
+
+
+def ttmem(journals: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "TTMEM_DIR": str(journals)}
+    return subprocess.run([sys.executable, "-m", "ttmem", *arguments], env=environ, capture_output=True, text=True)
+
+
+@pytest.fixture
+def recording(journals: Path, tmp_path: Path) -> str:
+    path = str(tmp_path / "run.ttmem")
+    done = ttmem(journals, "record", "-o", path, "--", sys.executable, "-c", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+def report(journals: Path, *arguments: str) -> Any:
+    done = ttmem(journals, "report", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_report_shows_the_peak_and_which_phases_had_it(journals: Path, recording: str) -> None:
+    found = report(journals, recording, "--by", "phase,kind")
+
+    [pool] = found["pools"]
+    assert (pool["pool"], pool["size_bytes"], pool["is_alive_known"]) == ("dram", 4 << 20, True)
+    assert [(one["names"], one["size_bytes"]) for one in pool["sums"]] == [
+        (["step", "buffer"], 3 << 20),
+        (["load", "buffer"], 1 << 20),
+    ]
+
+
+def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
+    found = report(journals, recording, "--at", "peak")
+
+    assert [(one["pool"], one["size_bytes"]) for one in found["pools"]] == [("dram", 4 << 20)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["{}"], 0, "highest 4.00 MiB"),
+        (["{}", "--at", "+9999s"], 2, "outside of the recording"),
+        (["{}", "--at", "noon"], 2, "'noon' is no moment"),
+        (["{}", "--chip", "7"], 2, "no chip 7 in this recording"),
+        (["{}", "--by", "colour"], 2, "'colour' is none of site"),
+        (["/"], 1, "not a recording"),
+    ],
+)
+def test_what_is_asked_wrongly_is_answered_in_one_sentence(
+    journals: Path, recording: str, arguments: list[str], code: int, said: str
+) -> None:
+    done = ttmem(journals, "report", *(one.format(recording) for one in arguments))
+
+    assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_recording_that_is_there_is_not_replaced_unasked(journals: Path, recording: str) -> None:
+    refused = ttmem(journals, "record", "-o", recording, "--", "true")
+    replaced = ttmem(journals, "record", "-o", recording, "--force", "--", "true")
+
+    assert (refused.returncode, "is there already" in refused.stderr) == (1, True)
+    assert replaced.returncode == 0
+
+
+def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tmp_path: Path) -> None:
+    script = tmp_path / "secret-place" / "model.py"
+    script.parent.mkdir()
+    script.write_text(PROGRAM)
+    path = tmp_path / "run.ttmem"
+
+    ttmem(journals, "record", "--redact", "-o", str(path), "--", sys.executable, str(script), "--secret-argument")
+
+    report(journals, str(path))
+    unpacked = b"".join(segment.plain(block) for segment in Recording(path).segments for block in segment.blocks)
+    files = b"".join(file.read_bytes() for file in path.iterdir())
+    assert b"model.py" in unpacked  # which line asked is still there
+    assert b"secret" not in unpacked + files
+    assert str(tmp_path).encode() not in unpacked + files
