@@ -16,6 +16,7 @@ from tests.support.faces.terminals import Terminal, a_terminal
 from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.timing.waiting import wait_until
 from ttmem.cli.demo import demo
+from ttmem.cli.demonstration.directories import running_demos, usual_places
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.watcher import farewell
@@ -25,6 +26,7 @@ from ttmem.errors import TtmemError
 from ttmem.metal.workloads import WORKLOADS, Beat, ExpectedUse
 from ttmem.snapshot import ProcessUsage, replace
 from ttmem.sources.procfs import environment_of, stat_of
+from ttmem.view.pages.ps import nothing_to_show
 from ttmem.view.texts import size_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "demo.md").read_text(encoding="utf-8")
@@ -131,6 +133,57 @@ def test_time_ends_a_workload_wherever_it_is() -> None:
     assert "equal to the byte." in said(text)
 
 
+def test_a_demo_is_looked_at_from_another_terminal_as_it_says() -> None:
+    command = [*TTMEM, "demo", "resnet-trace", "--seconds", "60"]
+    environ = {name: value for name, value in ENVIRON.items() if name != "TTMEM_DIR"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ) as running:
+        assert running.stderr is not None
+        told = running.stderr.readline()
+        settings, _, typed = told.removeprefix("ttmem: to look at it from another terminal: ").rpartition(" ttmem ")
+        there = {**environ, **dict(word.split("=", 1) for word in settings.split())}
+        seen = subprocess.run([*TTMEM, *typed.split()], env=there, capture_output=True, text=True)
+        heat = subprocess.run([*TTMEM, "--query-gpu=temperature.gpu"], env=there, capture_output=True, text=True)
+        hint = running_demos(usual_places())
+        running.terminate()
+
+    assert (seen.returncode, "resnet-trace" in seen.stdout) == (0, True)
+    assert re.fullmatch(r"temperature.gpu\n\d+\n", heat.stdout)
+    assert there["TTMEM_DIR"] in hint
+    assert there["TTMEM_DIR"] not in running_demos(usual_places())
+
+
+def test_where_nothing_reports_a_demo_that_runs_is_named() -> None:
+    lines = nothing_to_show(replace(a_busy_snapshot(), processes=(), devices=()), ["TTMEM_DIR=/x ttmem ps"])
+
+    assert "   TTMEM_DIR=/x ttmem ps" in ["".join(span.text for span in line) for line in lines]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("fit --mock 1 --dram 1GiB", 0, "device 0 p150: fits"),
+        ("check --mock 1 --max-dram 1%", 0, "1 device within limits"),
+        ("dump --mock 1 --by site", 0, "ttmem dump"),
+        ("explain --demo", 0, "OUT OF MEMORY  chip 0, DRAM: asked 56.0 MiB"),
+    ],
+)
+def test_verdicts_can_be_tried_on_simulated_chips(line: str, code: int, words: str) -> None:
+    result = subprocess.run([*TTMEM, *line.split()], capture_output=True, text=True)
+
+    assert (result.returncode, words in result.stdout + result.stderr) == (code, True)
+    assert result.stderr.startswith("ttmem: demo: simulated chips\n")
+    assert "playing" not in result.stderr  # people only are told what they wait for
+
+
+@pytest.mark.slow
+def test_on_a_terminal_a_wait_is_explained() -> None:
+    with a_terminal(["-m", "ttmem", "dump", "--demo"], ENVIRON) as terminal:  # always longer than half a second
+        assert terminal.end() == 0
+
+    assert "ttmem: playing llama-8b on simulated chips ...\r\x1b[K" in terminal.painted
+
+
 def test_all_workloads_are_listed_with_a_line_each() -> None:
     lines = ttmem_demo("--list").stdout.splitlines()
 
@@ -174,7 +227,7 @@ def test_the_page_about_the_demo_states_the_peaks_of_the_arithmetic(name: str) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nonsense"], f"ttmem: no workload 'nonsense'; there are {', '.join(WORKLOADS)} (--list describes them)"),
+        (["nonsense"], f"ttmem: no workload 'nonsense'; there are {', '.join(WORKLOADS)} (ttmem demo --list describes"),
         (["--board", "q9"], "ttmem: no board 'q9'; there are n150, "),
         (["--speed", "fast"], "'fast' is neither a factor"),
         (["--speed", "-1"], "'-1' is neither a factor"),
@@ -211,7 +264,8 @@ def seen(painted: str) -> str:
 
 def playing(terminal: Terminal) -> tuple[int, str]:
     """The process that plays llama-8b on that terminal, and the directory it reports into."""
-    terminal.read_until("llama-8b")
+    while not re.search(r"\d+ +\S+ +llama-8b +0", seen(terminal.painted)):
+        terminal.read_more()
     [pid] = {int(pid) for pid in re.findall(r"(\d+) +\S+ +llama-8b", seen(terminal.painted))}
     [directory] = (text.removeprefix("TTMEM_DIR=") for text in environment_of(pid) or () if "TTMEM_DIR=" in text)
     return pid, directory
@@ -222,7 +276,8 @@ def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
         assert terminal.end() == 0
 
     picture, words = terminal.painted.split("\x1b[?1049l")
-    assert picture.startswith("\x1b[?1049h")
+    before, _, picture = picture.partition("\x1b[?1049h")
+    assert before.startswith("ttmem: to look at it from another terminal: TTMEM_DIR=")
     for text in ("1 Overview", "demo: simulated chips", "resnet-trace", "p150"):
         assert text in seen(picture)
     assert "equal to the byte." in said(words)
@@ -275,7 +330,8 @@ sys.exit(run_program(["demo", "llama-8b", "--seconds", "60"]))
 def test_an_interrupted_demo_in_a_pipe_says_what_it_saw() -> None:
     result = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True)
 
-    assert (result.returncode, result.stderr) == (130, "")
+    assert (result.returncode, len(result.stderr.splitlines())) == (130, 1)
+    assert result.stderr.startswith("ttmem: to look at it from another terminal: ")
     assert "equal to the byte." in said(result.stdout)
     assert result.stdout.endswith(f"{FAREWELL}\n")
 

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.stand_in.stand_in_runtime import a_runtime
+from ttmem.cli.doctor import doctor_page
+from ttmem.doctor.checks import Check, Status
+from ttmem.doctor.examination import DoctorReport
+from ttmem.view import plain
 
 
 def doctor(place: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -25,13 +29,24 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_check_is_a_line_that_begins_with_its_verdict(tmp_path: Path, older: Path) -> None:
     result = doctor(tmp_path, "--library", str(older))
 
-    checks, entries = result.stdout.split("\n\n")
+    checks, entries, conclusion = result.stdout.split("\n\n")
     lines = [line for line in checks.splitlines() if not line.lstrip().startswith("->")]
     assert (result.returncode, result.stderr) == (1, "")
     assert {line[:4] for line in lines} == {"PASS", "WARN"}
     assert any(line.split()[:3] == ["missing", "hook", "source_from_path"] for line in entries.splitlines())
     assert any(line.split()[:3] == ["missing", "getter", "buffer_id"] for line in entries.splitlines())
     assert "_ZN" not in entries
+    assert not any(line.split()[0] == "found" for line in entries.splitlines())
+    assert conclusion.startswith("Programs on ttnn can be tracked; not all is right: ")
+    assert conclusion.endswith("(WARN).\nType: ttmem run -- python model.py\n")
+
+
+def test_where_nothing_is_missing_it_says_that_all_is_right() -> None:
+    report = DoctorReport(checks=[Check(Status.PASS, "hook", "there")])
+
+    assert plain(doctor_page(report, has_all=False)).endswith(
+        "\n\nAll is right: programs on ttnn can be tracked.\nType: ttmem run -- python model.py\n"
+    )
 
 
 def test_asked_for_all_it_names_every_function_in_full(tmp_path: Path, older: Path) -> None:
@@ -61,6 +76,10 @@ def test_what_cannot_work_is_exit_code_2(tmp_path: Path) -> None:
 
     assert result.returncode == 2
     assert "FAIL  runtime " in result.stdout
+    conclusion = result.stdout.split("\n\n")[-1].splitlines()
+    assert conclusion[0] == "Programs on ttnn cannot be tracked here: runtime."
+    assert conclusion[1].startswith("First: name the runtime that your programs use: --python PATH")
+    assert conclusion[2] == "`ttmem demo` works without ttnn and without a card."
 
 
 def test_one_runtime_at_a_time(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.faces.terminals import a_terminal
+from tests.support.processes.inside import ttmem_inside
 from tests.support.processes.programs import a_program, tracked
 
 TTMEM = [sys.executable, "-m", "ttmem"]
@@ -26,7 +27,7 @@ PROGRAM = (
 
 def dump(*arguments: str, directory: Path, **settings: str) -> "subprocess.CompletedProcess[str]":
     environ = {**os.environ, "TTMEM_DIR": str(directory), **settings}
-    return subprocess.run([*TTMEM, "dump", *arguments], env=environ, capture_output=True, text=True)
+    return ttmem_inside("dump", *arguments, environ=environ)
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_totals_then_the_largest_fifty_with_their_owner(tmp_path: Path, running:
     assert (result.returncode, result.stderr) == (0, "")
     assert "63 allocations on 2 devices · complete · " in result.stdout
     assert f"\n embedded collector, reading {tmp_path}\n" in result.stdout
-    assert re.search(r"\n 0 n300 +dram +61 +6\.79 MiB\n", result.stdout)
+    assert re.search(r"\n 0 n300 +dram +61 +6\.79 MiB +0 B\n", result.stdout)
     assert re.search(rf"\n +5\.00 MiB +0x63 +\S+ s +{running} +\w+ +a job\n", result.stdout)
     assert "... 11 more, 66.0 KiB (--all)\n" in result.stdout
     assert result.stdout.count(f" {running} ") == 50 + 1 + 1
@@ -103,6 +104,7 @@ def test_with_nothing_to_read_the_exit_code_is_1(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (["--device", "7"], "no device 7 here; known are 0, 1"),
+        (["--id", "7"], "no device 7 here; known are 0, 1"),
         (["--device", "pci"], "'pci' is no device"),
         (["--most", "0"], "not in the range"),
         (["--most", "5", "--all"], "--all and --most contradict each other"),

@@ -45,8 +45,8 @@ OUTCOMES = {
     "ttmem explain": (0, r"TO MAKE ROOM"),
     "ttmem explain 4711": (0, r"TO MAKE ROOM"),
     "ttmem explain 4711 --json": (0, r'"per_bank_bytes": ?716800'),
-    "ttmem ps": (0, r"1 ended process had 1 incident: ttmem ps --all, ttmem explain \d+"),
-    "ttmem dump --by site": (0, r"INCIDENTS 1\n OUT OF MEMORY  chip"),
+    "ttmem ps": (1, r"1 ended process had 1 incident: ttmem ps --all, ttmem explain \d+"),
+    "ttmem dump --by site": (1, r"INCIDENTS 1\n OUT OF MEMORY  chip"),
     "ttmem fit --l1-per-core 200KiB": (0, r"^0\ndevice 0 n150: fits .*headroom 1\.33 MiB"),
     "ttmem check --max-incidents 0": (5, r"1 incident > 0"),
 }
@@ -211,6 +211,16 @@ def test_a_wrong_pid_is_a_mistake_and_an_empty_place_has_nothing_to_read(
     assert (nothing.code, "no process reports" in nothing.err) == (1, True)
     assert (missing.code, false.code) == (1, 1)
     assert all(len(one.err.splitlines()) == 1 for one in (wrong, beyond, nothing, missing, false))
+    assert "started by `ttmem run -- COMMAND`" in nothing.err
+
+
+def test_a_file_that_is_no_journal_is_told_what_is_expected(tmp_path: Path, explain: Callable[..., Said]) -> None:
+    (tmp_path / "model.py").write_text("import ttnn")
+
+    said = [explain(str(tmp_path / name), directory=tmp_path) for name in ("model.py", "llama")]
+
+    assert [one.code for one in said] == [1, 1]
+    assert all("expected a PID or a journal" in one.err for one in said)
 
 
 def test_without_an_incident_it_shows_how_much_room_there_is(tmp_path: Path, explain: Callable[..., Said]) -> None:

@@ -98,7 +98,6 @@ def pids_in(document: object) -> Iterator[object]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(40)
 def test_the_monitor_shows_no_pid_and_sends_no_signal(scene: Scene) -> None:
     arguments = ["-m", "ttmem", "top", "--no-daemon", "--interval", "0.1"]
     with a_terminal(arguments, scene.environ, columns=140, lines=40) as terminal:

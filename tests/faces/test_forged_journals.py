@@ -79,7 +79,6 @@ def test_metrics_count_it_for_no_workload_and_show_that_it_is_there(scene: Scene
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(40)
 def test_the_monitor_sends_no_signal_for_it(scene: Scene) -> None:
     arguments = ["-m", "ttmem", "top", "--no-daemon", "--interval", "0.1"]
     with a_terminal(arguments, scene.environ, columns=140, lines=40) as terminal:

@@ -18,7 +18,7 @@ from ttmem.daemon.metrics.catalogue import FAMILIES
 from ttmem.daemon.metrics.exporter import Extras
 from ttmem.daemon.metrics.families import Family, Page
 from ttmem.devices import Pool
-from ttmem.snapshot import CacheUsage, replace
+from ttmem.snapshot import CacheUsage, ProcessUsage, replace
 from ttmem.tracking import Cache
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -27,9 +27,16 @@ DESCRIBED = re.findall(r"^\| `(tt\w+)` \| (\w+) \| (\w*) *\| ([^|]*)\| ([^|]+) \
 FORBIDDEN_PORTS = ("9090", "9400", "8000", "5555", "8080", "8081")
 
 
+def with_freed(process: ProcessUsage) -> ProcessUsage:
+    """The same process, which has given something back."""
+    held = (replace(one, pools=tuple(replace(pool, freed_bytes=4096) for pool in one.pools)) for one in process.devices)
+    return replace(process, devices=tuple(held))
+
+
 def everything() -> list[Page]:
     """Pages that have every metric between them."""
     busy = a_busy_snapshot()
+    busy = replace(busy, processes=tuple(with_freed(process) for process in busy.processes))
     usage = a_device_usage(0)
     pools = tuple(replace(pool, largest_free_bytes=77) if pool.pool is Pool.L1 else pool for pool in usage.pools)
     caches = (CacheUsage(Cache.JIT, 9, 1, 0, 0, 0, 4, 4096, 0),)

@@ -57,7 +57,7 @@ def all_said(name: str, journals: Path) -> list[Saying]:
         playing.stdin.flush()
         summary = json.loads(playing.stdout.readline())["text"]
         with FigureSource(environ, uid=os.geteuid(), has_daemon=False, is_following=True) as looking:
-            picture = taken(Shot("overview", Size(200, 60)), looking, environ, banner="")
+            picture = taken(Shot("all_figures", Size(200, 60)), looking, environ, banner="")
             page = text_of(rows_of(looking.overview()))
         said = said_by_all(environ, summary, picture, page)
         _, ending = playing.communicate()

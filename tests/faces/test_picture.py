@@ -49,7 +49,7 @@ def test_a_half_full_pool_has_a_half_filled_bar() -> None:
         if "class" in rect.attrib
     }
 
-    assert abs(bars["bar_good"] / (bars["bar_good"] + bars["bar_rest"]) - 0.25) < 0.03
+    assert abs(bars["bar_good"] / (bars["bar_good"] + bars["on_bar_rest"]) - 0.25) < 0.03
 
 
 def test_names_cannot_break_out_of_the_picture() -> None:

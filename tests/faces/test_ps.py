@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.faces.json_documents import opened
 from tests.support.faces.terminals import a_terminal
+from tests.support.processes.inside import ttmem_inside
 from tests.support.processes.programs import a_program, tracked
 from ttmem.cli import VERBS
 
@@ -35,6 +36,12 @@ finally: print(*sorted(set(sys.modules) - before), file=sys.stderr)
 
 def ttmem(*arguments: str, directory: Path, **settings: str) -> "subprocess.CompletedProcess[str]":
     environ = {**os.environ, "TTMEM_DIR": str(directory), **settings}
+    return ttmem_inside(*arguments, environ=environ)
+
+
+def started(*arguments: str, directory: Path, **settings: str) -> "subprocess.CompletedProcess[str]":
+    """The same in a process of its own."""
+    environ = {**os.environ, "TTMEM_DIR": str(directory), **settings}
     return subprocess.run([*TTMEM, *arguments], env=environ, capture_output=True, text=True)
 
 
@@ -47,7 +54,7 @@ def running(tmp_path: Path) -> Iterator[int]:
 
 
 def test_the_table_shows_device_and_process(tmp_path: Path, running: int) -> None:
-    result = ttmem("ps", directory=tmp_path)
+    result = started("ps", directory=tmp_path)
 
     assert (result.returncode, result.stderr) == (0, "")
     assert "1 process on 1 device · complete" in result.stdout
@@ -57,7 +64,7 @@ def test_the_table_shows_device_and_process(tmp_path: Path, running: int) -> Non
 
 
 def test_no_verb_means_ps(tmp_path: Path, running: int) -> None:
-    assert "a job" in ttmem(directory=tmp_path).stdout
+    assert "a job" in started(directory=tmp_path).stdout
     assert json.loads(ttmem("--json", directory=tmp_path).stdout)["schema"] == 2
 
 
@@ -87,8 +94,8 @@ def test_an_ended_process_is_shown_only_when_asked_for(tmp_path: Path) -> None:
 
     without, with_ended = ttmem("ps", directory=tmp_path), ttmem("ps", "--all", directory=tmp_path)
 
-    assert (without.returncode, with_ended.returncode) == (0, 0)
-    assert "1 ended, shown by --all" in without.stdout
+    assert (without.returncode, with_ended.returncode) == (1, 0)
+    assert "1 ended, shown by --all" in without.stderr
     assert re.search(rf" {program.pid} .* ended ", with_ended.stdout)
 
 
@@ -98,7 +105,7 @@ def test_an_ended_process_is_shown_only_when_asked_for(tmp_path: Path) -> None:
         (["--nope"], 2, "No such option '--nope'"),
         (["-i", "7"], 2, "no device 7 here; known are 3"),
         (["-i", "pci"], 2, "'pci' is no device"),
-        (["-p", "1"], 1, "1: no such process reports now"),
+        (["-p", "1"], 1, "pid 1 reports nothing; those that report: "),
         (["-l", "0"], 2, "not in the range"),
         (["--picture", "/nowhere/x.svg"], 1, "No such file"),
     ],
@@ -124,7 +131,7 @@ def test_a_terminal_gets_colours_and_lines_that_fit(tmp_path: Path, running: int
         assert terminal.end() == 0
 
     bare = re.sub(r"\x1b\[[0-9;]*m", "", terminal.painted)
-    assert "\x1b[38;5;36m" in terminal.painted
+    assert "\x1b[38;5;115m" in terminal.painted
     assert max(len(line) for line in bare.splitlines()) <= 80
 
 
@@ -138,7 +145,7 @@ def test_colours_can_be_turned_off(tmp_path: Path, running: int, flags: list[str
 
 
 def test_a_stream_without_unicode_gets_ascii(tmp_path: Path, running: int) -> None:
-    result = ttmem("ps", directory=tmp_path, PYTHONIOENCODING="ascii")
+    result = started("ps", directory=tmp_path, PYTHONIOENCODING="ascii")
 
     assert result.returncode == 0
     assert "####" in result.stdout
@@ -201,7 +208,7 @@ def test_help_and_version_load_no_library() -> None:
 @pytest.mark.parametrize("verb", ["ps", "dump", "run", "serve", "demo"])
 def test_every_verb_has_help(verb: str, tmp_path: Path) -> None:
     for flag in ("-h", "--help"):
-        result = ttmem(verb, flag, directory=tmp_path)
+        result = started(verb, flag, directory=tmp_path)
         assert result.returncode == 0
         assert result.stdout.startswith(f"Usage: ttmem {verb}")
 
@@ -221,6 +228,6 @@ def test_a_table_loads_neither_a_server_nor_a_monitor(flag: str, tmp_path: Path,
 
 
 def test_an_unknown_verb_is_a_bad_flag(tmp_path: Path) -> None:
-    result = ttmem("nope", directory=tmp_path)
+    result = started("xyz", directory=tmp_path)
 
-    assert (result.returncode, result.stderr) == (2, f"ttmem: no verb 'nope'; known: {', '.join(VERBS)}\n")
+    assert (result.returncode, result.stderr) == (2, f"ttmem: no verb 'xyz'; known: {', '.join(VERBS)}\n")

@@ -202,6 +202,27 @@ def test_the_end_of_the_program_is_ours(tmp_path: Path, command: list[str], code
     assert result.stderr.strip() == words
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "words"),
+    [
+        ("model.py", 127, "No such file or directory; try: ttmem run -- python model.py"),
+        ("./model.py", 126, "Permission denied; try: ttmem run -- python ./model.py"),
+        ("app", 127, "No such file or directory; try: ttmem run -- ./app"),
+        ("other.py", 127, "No such file or directory"),
+    ],
+)
+def test_a_file_that_is_no_command_is_told_how_to_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, code: int, words: str
+) -> None:
+    for name in ("model.py", "app"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+
+    result = ttmem("run", command, directory=tmp_path / "journals")
+
+    assert (result.returncode, result.stderr) == (code, f"ttmem: {command}: {words}\n")
+
+
 @pytest.mark.parametrize("said", [REPORTING, "import sys"])
 @pytest.mark.parametrize("is_pipe", [True, False])
 def test_messages_of_ours_without_a_reader_change_nothing_about_the_program(

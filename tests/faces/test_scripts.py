@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.machine.driver_tree import DriverTree
+from tests.support.processes.programs import a_program
 from tests.support.processes.scripted import FIRST_ID, Machine, Paper, Said
 from ttmem.cli.demo import demo
 from ttmem.cli.program import with_verb
@@ -129,6 +130,24 @@ def test_chips_are_chosen_by_any_of_their_names(machine: Machine, chosen: str, i
     assert (said.code, said.out.split()) == (0, indexes.split())
 
 
+def test_sensors_have_the_names_of_nvidia_smi(machine: Machine) -> None:
+    asked = "--query-gpu=temperature.gpu,temperature.limit,power.draw,power.limit,clocks.sm,heartbeat"
+    said = machine.ttmem("-i", "3", asked)
+
+    assert (said.code, said.err) == (0, "")
+    assert said.out.splitlines()[0] == (
+        "temperature.gpu, temperature.limit, power.draw [W], power.limit [W], clocks.sm [MHz], heartbeat"
+    )
+    assert re.fullmatch(r"48, 75, 30\.00 W, 150\.00 W, 1350 MHz, \d+", said.out.splitlines()[1])
+
+
+def test_utilisation_has_no_honest_value_and_says_so(machine: Machine) -> None:
+    said = machine.ttmem("-i", "3", "--query-gpu=index,utilization.gpu", "--format=csv,noheader")
+
+    assert (said.code, said.out) == (0, "3, [N/A]\n")
+    assert said.err == "ttmem: utilization.gpu is not measured; launches counts the programs a chip was given\n"
+
+
 def test_processes_are_chosen_by_users_and_pids_several_at_once(machine: Machine) -> None:
     def pids(*flags: str) -> list[int]:
         said = machine.ttmem(*flags, "--query-apps=pid", "--format=csv,noheader")
@@ -179,6 +198,8 @@ def test_the_version_is_shown_by_ps_too(machine: Machine, flag: str) -> None:
     ("arguments", "words"),
     [
         (["--query-mem=dram.usd"], "no field 'dram.usd'; nearest: dram.used"),
+        (["--query-gpu=temperature.memory"], "no field 'temperature.memory'; nearest: temperature"),
+        (["--query-gpu=xyz"], "no field 'xyz' (ttmem --help-query-mem lists all)"),
         (["--query-apps=pdi"], "nearest: pid"),
         (["--query-mem=index", "--format=xml"], "expected csv[,noheader][,nounits], found 'xml'"),
         (["--format=csv"], "--format is for --query-mem and --query-apps"),
@@ -192,8 +213,19 @@ def test_the_version_is_shown_by_ps_too(machine: Machine, flag: str) -> None:
         (["-i", "/dev/tenstorrent/9"], "no device /dev/tenstorrent/9 here; the driver has /dev/tenstorrent/0"),
         (["-i", "9"], "no device 9 here; known are 3, 4"),
         (["-i", "", "-s"], "expected names of devices, found ''"),
+        (["-i", "foo"], "'foo' is no device: expected an index (0), a unique id (0x1a2b), a device file"),
         (["chek"], "no verb 'chek'; nearest: check"),
-        (["--sort", "colour"], "--sort colour: expected one of pid user"),
+        (["help", "chek"], "no verb 'chek'; nearest: check"),
+        (["monitor"], "no verb 'monitor'; try: ttmem top"),
+        (["list"], "no verb 'list'; try: ttmem -L"),
+        (["flamegraph", "x.bin"], "no verb 'flamegraph'; try: ttmem dump --by site"),
+        (["dance"], "no verb 'dance'; known: top, ps"),
+        (["--sort", "dramm"], "--sort: no column 'dramm'; nearest: dram"),
+        (["--sort", "xyz"], "--sort: no column 'xyz'; there are pid, user"),
+        (["demo", "lama-8b"], "no workload 'lama-8b'; nearest: llama-8b"),
+        (["fit", "--dram", "4"], "4 has no unit: 4GiB or 4MiB?"),
+        (["check", "--max-dram", "90"], "90 has no unit: 90% or 90MiB?"),
+        (["fit", "--drm", "4GiB"], "Did you mean one of: '--demo', '--dram'"),
         (["-p"], "requires an argument"),
         (["-p", "x"], "is not a valid integer"),
         (["--nope"], "No such option"),
@@ -212,14 +244,80 @@ def test_a_bad_flag_is_one_line_and_code_2(machine: Machine, arguments: list[str
     assert len(said.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    "arguments", [["-L"], ["-q"], ["--query-mem=index"], ["fit", "--dram", "1"], ["check", "--max-l1", "1"]]
-)
-def test_nothing_to_read_is_one_line_and_code_1(silence: Machine, arguments: list[str]) -> None:
-    said = silence.ttmem(*arguments)
+WITH_ENDED = ["explain", "check --max-incidents 0"]  # these are also about processes that have ended
+LIVE_ONLY = [
+    *("ps", "-s", "-q", "-L", "--query-mem=index", "--query-apps=pid", "dump", "dump --json"),
+    *("check --max-l1 1B", "check --max-growth 1MiB/s"),
+]
+
+
+@pytest.mark.parametrize("line", [*LIVE_ONLY, *WITH_ENDED, "fit --dram 1B", "fit --idle", "explain 1", "-p 1", "-u"])
+def test_where_nothing_reports_every_verb_ends_with_code_1(silence: Machine, line: str) -> None:
+    said = silence.ttmem(*line.split())
 
     assert said.code == 1
-    assert len(said.err.splitlines()) == 1
+    assert "report" in said.err
+    assert len(said.err.splitlines()) == (6 if line in ("ps", "-p 1", "-u") else 1)
+
+
+def test_where_all_have_ended_nothing_reports_either_unless_they_are_asked_for(silence: Machine) -> None:
+    with a_program(silence.directory / "nothing", "ttmem.open_device(1, index=1)", "meet()") as program:
+        program.arrive()
+    codes = {line: silence.ttmem(*line.split()).code for line in [*LIVE_ONLY, *WITH_ENDED, "ps -a", "-s -a"]}
+
+    assert codes == {line: 1 if line in LIVE_ONLY else 0 for line in codes}
+    assert "1 ended" in silence.ttmem("-s").err
+
+
+@pytest.mark.parametrize("limits", ["--max-l1 1B", "--max-l1 1B --max-incidents 0"])
+def test_what_an_ended_program_held_is_not_within_a_limit_but_unchecked(silence: Machine, limits: str) -> None:
+    with a_program(silence.directory / "nothing", "ttmem.open_device(1, index=1)", "meet()") as program:
+        program.arrive()
+
+    said = silence.ttmem("check", *limits.split())
+
+    assert (said.code, said.out) == (1, "")
+    assert "peaks of programs that ended: ttmem ps --all" in said.err
+
+
+def test_incidents_of_an_ended_program_cross_their_limit_beside_one_that_cannot_be_checked(silence: Machine) -> None:
+    steps = ("ttmem.open_device(1, index=1)", "ttmem.report_out_of_memory(1, 2, 7 << 20, 1 << 20, 1 << 10)", "meet()")
+    with a_program(silence.directory / "nothing", *steps) as program:
+        program.arrive()
+
+    said = silence.ttmem("check", "--max-dram", "90%", "--max-incidents", "0")
+
+    assert (said.code, said.out.splitlines()[0]) == (5, "1 incident > 0")
+
+
+def test_growth_is_not_watched_where_nothing_reports(silence: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail(f"waited {seconds} s for nothing"))
+
+    said = silence.ttmem("check", "--max-growth", "1MiB/s", "--seconds", "60")
+
+    assert said == (1, "", "ttmem: no process reports: there is nothing to check\n")
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["-u", "nobody-here"], r"no process of nobody-here \(no user of this machine\) reports now; .*report: \w+"),
+        (["-p", "1"], r"pid 1 reports nothing; those that report: \d+, \d+"),
+    ],
+)
+def test_of_whom_nothing_is_reported_is_said_without_a_table(machine: Machine, flags: list[str], words: str) -> None:
+    said = machine.ttmem("ps", *flags)
+
+    assert (said.code, said.out) == (1, "")
+    assert re.fullmatch(f"ttmem: {words}\n", said.err)
+
+
+@pytest.mark.parametrize(("asked", "first"), [(["help"], "Usage: ttmem [VERB]"), (["help", "fit"], "Usage: ttmem fit")])
+def test_help_is_a_verb_too(machine: Machine, asked: list[str], first: str) -> None:
+    said = machine.ttmem(*asked)
+
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(first)
 
 
 def test_a_chip_that_only_the_driver_knows_is_something_to_read(silence: Machine, tmp_path: Path) -> None:

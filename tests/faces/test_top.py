@@ -22,13 +22,13 @@ def test_on_a_terminal_it_follows_what_happens_until_it_is_left(tmp_path: Path) 
     places = {"TTMEM_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     environ = {**os.environ, **places, "TERM": "xterm-256color"}
     with Actor(tmp_path) as actor, a_terminal(["-m", "ttmem", "--interval", "0.1"], environ, columns=120) as terminal:
-        terminal.read_until("no process reports")
+        terminal.read_until("none reports")
         actor.do(HOLDING)
         terminal.read_until("4.00 MiB")
         actor.do("ttmem.report_buffer_alloc(chip, 2, 1 << 20)")
         terminal.read_until("5.00 MiB")
-        terminal.press("\x1b[<0;15;1M\x1b[<0;15;1m")  # a click on the second view
-        terminal.read_until("LABEL")
+        terminal.press("\x1b[<0;24;1M\x1b[<0;24;1m")  # a click on the second view
+        terminal.read_until("All columns")
         terminal.press("\x03")
 
         assert terminal.end() == 0
@@ -115,7 +115,7 @@ def test_stopped_it_gives_the_terminal_back_and_takes_it_again(monitor: Terminal
     monitor.process.send_signal(signal.SIGCONT)
     monitor.read_until(_ENTERED)
     monitor.press("2")
-    monitor.read_until("LABEL")
+    monitor.read_until("All columns")
     monitor.press("q")
 
     assert monitor.end() == 0
@@ -152,7 +152,7 @@ def test_sent_to_the_background_repeatedly_it_comes_back(environ: dict[str, str]
         terminal.press("\x1a")
         terminal.read_until(_ENTERED)
         terminal.press("2")
-        terminal.read_until("LABEL")
+        terminal.read_until("All columns")
         terminal.press("q")
 
         assert terminal.end() == 0

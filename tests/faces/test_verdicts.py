@@ -56,8 +56,8 @@ def test_within_limits_is_code_0(machine: Machine) -> None:
 
 
 def test_a_byte_more_than_the_limit_is_crossed(machine: Machine) -> None:
-    assert machine.ttmem("check", "--max-dram", str(3 * GIB), "-i", "3").code == 0
-    assert machine.ttmem("check", "--max-dram", str(3 * GIB - 1), "-i", "3").code == 5
+    assert machine.ttmem("check", "--max-dram", f"{3 * GIB}B", "-i", "3").code == 0
+    assert machine.ttmem("check", "--max-dram", f"{3 * GIB - 1}B", "-i", "3").code == 5
 
 
 def test_crossings_are_shown_as_json(machine: Machine) -> None:

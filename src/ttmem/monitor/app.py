@@ -35,7 +35,7 @@ from textual.widget import Widget
 from ttmem.monitor.feed import Feed, FigureQueries
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.state import MonitorState
-from ttmem.view.screen import BACKGROUNDS, PALETTE, Depth
+from ttmem.view.screen import BACKGROUNDS, PALETTE, SURFACES, Depth
 from ttmem.view.table import Line, Role
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def theme(*, is_light: bool, has_colour: bool) -> Theme:
 
 def _style(role: Role, *, is_light: bool) -> Style:
     colour = PALETTE[role]
-    background = BACKGROUNDS[role is Role.SELECTED]
+    background = SURFACES.get(role, BACKGROUNDS[False])
     return Style(
         color=colour.light if is_light else colour.rgb,
         bgcolor=background.light if is_light else background.rgb,
@@ -86,8 +86,8 @@ def _style(role: Role, *, is_light: bool) -> Style:
 def _colourless(role: Role) -> Style:
     return Style(
         bold=PALETTE[role].is_bold or None,
-        reverse=(role is Role.SELECTED) or None,
-        dim=(role in (Role.DIM, Role.LOST, Role.BAR_REST)) or None,
+        reverse=(role in (Role.SELECTED, Role.TAB_OPEN, Role.BADGE)) or None,
+        dim=(role in (Role.DIM, Role.LOST, Role.BAR_REST, Role.FRAME)) or None,
     )
 
 
@@ -138,11 +138,11 @@ def strip_of(line: Line, theme: Theme, width: int) -> Strip:
 
 
 def joined(line: Iterable[tuple[str, Role]]) -> list[tuple[str, Role]]:
-    """As few pieces as possible: a blank takes the role of the piece before it, but for the cursor's row."""
+    """As few pieces as possible: a blank takes the role of the piece before it, if both stand on the page itself."""
     pieces: list[tuple[str, Role]] = []
     for text, role in line:
         before, shown = pieces[-1] if pieces else ("", None)
-        is_blank = text.isspace() and Role.SELECTED not in (role, shown)
+        is_blank = text.isspace() and role not in SURFACES and shown not in SURFACES
         if shown is not None and (role is shown or is_blank):
             pieces[-1] = (before + text, shown)
         elif text:
@@ -358,6 +358,8 @@ class Monitor(App[None], inherit_bindings=False):
                 self._feed.query_now()
             elif request == "reset_peaks":
                 self._feed.reset_peaks()
+            elif request.startswith("copy:"):
+                self.copy_to_clipboard(request.removeprefix("copy:"))
             else:
                 self._lend_terminal(stop_until_foreground)
         self.canvas.show(state.picture(), self._themes[state.settings.theme == "light"], state.area.width)

@@ -9,17 +9,20 @@ of a `FigureSource`, reduced to the devices, users and processes that the flags 
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import Condition, Thread
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
+from ttmem.analysis import Explanation, explain
 from ttmem.errors import DaemonGone, SelectionError, TtmemError
 from ttmem.figures.source import FigureSource
 from ttmem.monitor.parts.drawing import MonitorFrame, Wanted
 from ttmem.snapshot import Selection
 from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.history import History
+from ttmem.snapshot.incidents import IncidentCopy, without_copy
 from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.selection import device_test, known_devices
@@ -117,6 +120,7 @@ class FigureQueries(Protocol):
     def process(self, pid: int, *, key: int | None = None) -> "ProcessDetail": ...
     def history(self, seconds: int) -> "History": ...
     def telemetry(self) -> "tuple[ChipTelemetry, ...]": ...
+    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> "IncidentCopy | None": ...
     def reset_peaks(self) -> None: ...
 
 
@@ -211,14 +215,20 @@ class Feed:
             self._queried_at = time.monotonic()
         if is_reset:
             queries.reset_peaks()
-        frame = frame_of(queries, wanted)
+        frame = frame_of(queries, wanted, self._frame.explanations)
         telemetry = self._frame.telemetry if frame.telemetry is None else frame.telemetry  # names of chips stay
         self._frame = frame._replace(telemetry=telemetry)
         self._deliver(self._frame)
 
 
-def frame_of(queries: FigureQueries, wanted: Wanted) -> MonitorFrame:
-    """Everything that is wanted. A chip or process that is not there (any more) is None."""
+_NO_EXPLANATIONS: Mapping[tuple[int, int], Explanation] = MappingProxyType({})
+
+
+def frame_of(
+    queries: FigureQueries, wanted: Wanted, explanations: Mapping[tuple[int, int], Explanation] = _NO_EXPLANATIONS
+) -> MonitorFrame:
+    """Everything that is wanted. A chip or process that is not there (any more) is None. `explanations`: those that are
+    known already, since what was alive at an incident does not change."""
     overview = queries.overview() if wanted.has_overview else None
     rows = overview.processes if overview and wanted.detail is not None else ()
     return MonitorFrame(
@@ -231,7 +241,27 @@ def frame_of(queries: FigureQueries, wanted: Wanted) -> MonitorFrame:
         ),
         history=None if wanted.history_seconds is None else queries.history(wanted.history_seconds),
         telemetry=queries.telemetry() if wanted.has_telemetry else None,
+        explanations=_explained(queries, overview, wanted, explanations),
     )
+
+
+def _explained(
+    queries: FigureQueries,
+    overview: Snapshot | None,
+    wanted: Wanted,
+    known: Mapping[tuple[int, int], Explanation],
+) -> Mapping[tuple[int, int], Explanation]:
+    """Why each of the wanted incidents happened; by its own figures where there is no copy of what was alive."""
+    if not wanted.incidents or overview is None:
+        return known
+    found = dict(known)
+    for row in overview.processes:
+        for incident in row.incidents:
+            name = row.pid, incident.number
+            if name in wanted.incidents and (name not in known or known[name].incident.time_ns != incident.time_ns):
+                copy = queries.incident_copy(row.pid, incident.number, key=row.key)
+                found[name] = explain(copy or without_copy(row.pid, incident))
+    return found
 
 
 def _close_up(ask: Callable[[What], Found], what: What | None) -> Found | None:

@@ -22,7 +22,7 @@ class Options(NamedTuple):
     is_readonly: bool = False
     is_tree: bool = False
     sort: str | None = None
-    levels: tuple[int, int, int] | None = None
+    limit: int | None = None
     selection: Selection = ALL
     words_of: "WordsOf | None" = None  # how chips that were asked for are called
     has_daemon: bool = True
@@ -36,7 +36,7 @@ class Options(NamedTuple):
             "layout": self.layout,
             "theme": self.theme,
             "sort": self.sort,
-            "levels": self.levels,
+            "limit": self.limit,
         }
         said |= {"ascii": self.is_ascii or None, "tree": self.is_tree or None}
         return settings._replace(**{name: value for name, value in said.items() if value is not None})

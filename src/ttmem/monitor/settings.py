@@ -12,16 +12,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ttmem.view.screen import USUAL_LEVELS, levels_from
-
 __all__ = ["INTERVALS", "LAYOUTS", "THEMES", "VIEWS", "Settings", "load", "save", "settings_path"]
 
-VIEWS = ("overview", "processes", "l1_map", "kernels", "charts", "telemetry")
+VIEWS = ("overview", "processes", "l1_map", "kernels", "charts", "telemetry", "incidents")
 LAYOUTS = ("auto", "full", "compact")
 THEMES = ("dark", "light")
 INTERVALS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)  # what + and - step through, in seconds
 PREFIX = "TTMEM_MONITOR_"
 _SCHEMA = 1
+_PERCENT_MOST = 100
 
 
 class Settings(NamedTuple):
@@ -34,7 +33,7 @@ class Settings(NamedTuple):
     interval: float = 1.0  # seconds
     sort: str = "memory"
     tree: bool = False
-    levels: tuple[int, int, int] = USUAL_LEVELS  # percent from which on a memory is busy, high and full
+    limit: int = 0  # percent of a memory from which on it is marked; 0: never
 
 
 def settings_path(environ: Mapping[str, str]) -> Path:
@@ -122,6 +121,12 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
+def _percent(value: Any) -> int:
+    if isinstance(value, bool) or not str(value).isdecimal() or int(value) > _PERCENT_MOST:
+        raise ValueError(f"expected a percentage from 1 to {_PERCENT_MOST}, or 0 for none; found {value!r}")
+    return int(value)
+
+
 def _truth(value: Any) -> bool:
     words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     found = words.get(str(value).lower())
@@ -144,5 +149,5 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "interval": _seconds,
     "sort": _word,
     "tree": _truth,
-    "levels": levels_from,
+    "limit": _percent,
 }

@@ -24,7 +24,7 @@ _ITEMS = (
     _SettingRow("ascii", "ASCII only", (False, True)),
     _SettingRow("interval", "Seconds between updates", INTERVALS),
     _SettingRow("tree", "Processes as a tree", (False, True)),
-    _SettingRow("levels", "Busy, high, full from %", ((60, 80, 95), (50, 70, 90), (70, 85, 95), (80, 90, 98))),
+    _SettingRow("limit", "Mark memory from % (0: never)", (0, 50, 70, 80, 90, 95)),
 )
 
 
@@ -44,7 +44,7 @@ class Setup:
         lines: list[Line] = []
         for at, item in enumerate(_ITEMS):
             role = Role.SELECTED if at == self._at else Role.PLAIN
-            lines.append((Span(f" {item.text:24} < {_word(getattr(self._settings, item.name)):^10} > ", role),))
+            lines.append((Span(f" {item.text:29} < {_word(getattr(self._settings, item.name)):^10} > ", role),))
         foot = (Span(" Left Right", Role.KEY), Span(" change  "), Span("Esc", Role.KEY), Span(" saves and leaves"))
         return boxed(self.title, [*lines, (), foot], area)
 
@@ -72,6 +72,4 @@ class Setup:
 def _word(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return " ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")

@@ -46,9 +46,15 @@ def _shown(
     options: Options, environ: Mapping[str, str], opening: Callable[[], AbstractContextManager[FigureQueries]]
 ) -> int:
     found, notices = load(environ)
-    state = MonitorState(options.over(found), environ, is_readonly=options.is_readonly, banner=options.banner)
-    state.note = "; ".join(notices)
     depth = depth_for(environ, options.colours, is_terminal=True)
+    state = MonitorState(
+        options.over(found),
+        environ,
+        is_readonly=options.is_readonly,
+        banner=options.banner,
+        is_colourless=depth is Depth.NONE,
+    )
+    state.note = "; ".join(notices)
     with _OpenFigures(opening) as source, _leaving():
         first = _first_frame(source, state)
         state.resize(*shutil.get_terminal_size())

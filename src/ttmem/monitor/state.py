@@ -12,21 +12,21 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from ttmem.monitor.header_footer import KeySpot, footer, greyed, header, typed
 from ttmem.monitor.panels.keys import action_of
-from ttmem.monitor.panels.page import TextPage, alert_lines, help_lines
+from ttmem.monitor.panels.page import TextPage, help_lines
 from ttmem.monitor.panels.panel import Panel, overlaid
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted
+from ttmem.monitor.parts.news import news_of, seen_name
 from ttmem.monitor.process_keys import ProcessKeys
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
 from ttmem.view.device_tables import device_word
-from ttmem.view.screen import use_levels
 from ttmem.view.table import Line, Role, Span, fitted
+from ttmem.view.texts import plural
 
 __all__ = ["CLOSE_UPS", "MonitorState", "ScreenRequest", "Views"]
 
 CLOSE_UPS = ("l1_map", "kernels")  # views of one chip: `device` of their states names it
-ScreenRequest = Literal["now", "reset_peaks", "suspend"]
-ALERTS = "Alerts"
+ScreenRequest = Literal["now", "reset_peaks", "suspend"]  # or copy:TEXT
 _NARROW = 60  # columns: below that a view may need more than there is
 _NOTE_SECONDS = 15.0
 _FRAME_ROWS = 2  # the tab line above a view, and the line of keys below it
@@ -49,7 +49,7 @@ class _View(NamedTuple):
 
 
 class Views:
-    """The six views and what the user chose on each of them; `openings` are actions that a view begins with.
+    """The views and what the user chose on each of them; `openings` are actions that a view begins with.
 
     A view is loaded when it is first shown (DESIGN 12, "monitor": first frame <= 0.4 s CPU).
     """
@@ -104,21 +104,30 @@ class Views:
 class MonitorState:
     """All that a user sees and has chosen."""
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str], *, is_readonly: bool, banner: str) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        *,
+        is_readonly: bool,
+        banner: str,
+        is_colourless: bool = False,
+    ) -> None:
         self.settings = settings
-        use_levels(self.settings.levels)
         self.frame = MonitorFrame()
         self._note = ""
         self._noted_at = 0.0
         self.is_paused = False
         self.is_over = False
-        self.requests: list[ScreenRequest] = []
+        self.requests: list[str] = []
         self._environ = environ
         self._banner = banner
         self._is_readonly = is_readonly
+        self._is_colourless = is_colourless
         self.views = Views({"processes": [f"sort:{settings.sort}", *(["tree"] if settings.tree else [])]})
         self._view = settings.view
         self._panels: list[Panel] = []
+        self._seen_incidents: frozenset[tuple[int, int, int]] = frozenset()
         self._size = (80, 24)
         self._drawing = Drawing(())
         self._spots: dict[int, list[KeySpot]] = {}  # row -> what a click there does
@@ -130,7 +139,9 @@ class MonitorState:
         width, height = self._size
         layout = self.settings.layout
         assert layout in ("auto", "full", "compact")
-        return DrawArea(width, max(1, height - _FRAME_ROWS), self.settings.ascii, layout)  # type: ignore[arg-type]
+        limit = self.settings.limit / 100 if self.settings.limit else None
+        height = max(1, height - _FRAME_ROWS)
+        return DrawArea(width, height, self.settings.ascii, layout, self._is_colourless, limit)  # type: ignore[arg-type]
 
     @property
     def note(self) -> str:
@@ -157,7 +168,7 @@ class MonitorState:
         before, now = self.frame.overview, frame.overview
         if before and now and before.source != now.source:
             self.note = f"figures come from: {now.source} (before: {before.source})"
-        self.frame = frame
+        self.frame = frame._replace(seen=self._seen_incidents)
 
     def miss(self, seconds: float) -> None:
         """Figures were due and did not come."""
@@ -229,6 +240,8 @@ class MonitorState:
             has_acted = self.views.act(self._view, action, self.frame, self.area)
             if word == "open" and not has_acted and self._view == "overview":
                 self._open_chip()
+            elif word == "open" and self._view == "incidents":
+                self._open_incident("Memory at that moment", "story")
 
     def click(self, column: int, row: int, *, count: int = 1) -> None:
         """A tab, a key at the foot, or a row of the view; twice opens it."""
@@ -276,7 +289,6 @@ class MonitorState:
         if settings.tree != self.settings.tree:
             self.views.act("processes", "tree", self.frame, self.area)
         self.settings = settings
-        use_levels(self.settings.levels)
 
     def _tab(self, digit: str) -> None:
         self.go_to(VIEWS[int(digit) - 1])
@@ -334,7 +346,43 @@ class MonitorState:
         self.open(TextPage("Keys", help_lines))
 
     def _alerts(self, _: str) -> None:
-        self.open(TextPage(ALERTS, lambda area: alert_lines(self.frame, area)))
+        self.go_to("incidents")
+
+    def _holders(self, _: str) -> None:
+        if self._view == "incidents":
+            self._open_incident("Holders", "holders")
+        else:
+            self._help("")
+
+    def _open_incident(self, title: str, what: str) -> None:
+        """A page about the incident under the cursor."""
+        lines, chosen = getattr(self.views.screen("incidents"), what), self.views.state("incidents")
+        self.open(TextPage(title, lambda area: lines(chosen, self.frame, area)))
+
+    def _seen(self, _: str) -> None:
+        """Incidents that are known now are no longer news; one that happens again is."""
+        found = news_of(self.frame)
+        self._seen_incidents |= {seen_name(one) for one in found}
+        self.frame = self.frame._replace(seen=self._seen_incidents)
+        self.note = f"{plural(len(found), 'incident', 's')} marked as seen" if found else "no incidents"
+
+    def _copy(self, _: str) -> None:
+        """The incident under the cursor goes to the terminal's clipboard."""
+        text = self.views.screen("incidents").copied(self.views.state("incidents"), self.frame)
+        if self._view != "incidents" or not text:
+            self.note = "nothing to copy here: choose an incident (7)"
+            return
+        self.requests.append(f"copy:{text}")
+        self.note = "copied, if the terminal takes it"
+
+    def _order(self, _: str) -> None:
+        if self._view == "overview":
+            self.views.act("overview", "order", self.frame, self.area)
+        else:
+            self._processes.act("sort")
+
+    def _group(self, _: str) -> None:
+        self.views.act("overview", "group", self.frame, self.area)
 
     def _request(self, request: ScreenRequest) -> None:
         self.requests.append(request)
@@ -349,6 +397,11 @@ class MonitorState:
         "faster": lambda state, _: state._rate(-1),
         "slower": lambda state, _: state._rate(1),
         "alerts": _alerts,
+        "holders": _holders,
+        "seen": _seen,
+        "copy": _copy,
+        "order": _order,
+        "group": _group,
         "reset_peaks": _reset_peaks,
         "quit": _quit,
         "suspend": lambda state, _: state._request("suspend"),

@@ -15,4 +15,5 @@ class PageOptions(NamedTuple):
     banner: str = ""
     is_kernels: bool = False  # what programs do, instead of who holds how much
     order: str = ""  # the column that processes are sorted by
+    by: str = ""  # "workload": what the processes of each hold together
     parents: Mapping[int, int] | None = None  # pid -> pid of the process above; None: no tree

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from html import escape
 from itertools import groupby, zip_longest
 
-from ttmem.view.bars import BLOCKS, filled_columns
-from ttmem.view.screen import BACKGROUNDS, PALETTE, Colour
+from ttmem.view.bars import BLOCKS, TICK_MARKS, filled_columns
+from ttmem.view.screen import PALETTE, SURFACES, Colour
 from ttmem.view.table import Line, Role, Span, width_of
 
 _COLUMN = 8.4
@@ -17,6 +17,8 @@ _TITLE_BAR = 38
 _HEIGHTS = " ▁▂▃▄▅▆▇█"
 _WORDS = re.compile(r"\S+(?: \S+)*")
 _FONTS = "ui-monospace,'JetBrains Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
+_ON_SURFACES = (Role.SELECTED, Role.TAB, Role.TAB_KEY, Role.TAB_OPEN, Role.BADGE)
+_TICKS = (Role.MARK_PEAK, Role.MARK_PLANNED, Role.MARK_LIMIT)
 _BUTTONS = ("#f04f5e", "#ffd10a", "#1eb57d")
 
 
@@ -32,7 +34,7 @@ def _window(width: int, height: int, title: str, *, is_light: bool) -> Iterator[
     def rgb(colour: Colour) -> str:
         return colour.light if is_light else colour.rgb
 
-    page, bar = ("#ffffff", "#eaeef2") if is_light else ("#0d1117", "#161b22")
+    page, bar = ("#ffffff", "#eaeef2") if is_light else ("#0e1116", "#161b22")
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}">'
@@ -42,7 +44,8 @@ def _window(width: int, height: int, title: str, *, is_light: bool) -> Iterator[
     for role, colour in PALETTE.items():
         bold = ";font-weight:bold" if colour.is_bold else ""
         yield f".{role.value}{{fill:{rgb(colour)}{bold}}}"
-    yield f".under{{fill:{rgb(BACKGROUNDS[True])}}}"
+    for role, surface in SURFACES.items():
+        yield f".on_{role.value}{{fill:{rgb(surface)}}}"
     yield "</style>"
     yield f'<rect width="{width}" height="{height}" rx="10" fill="{page}"/>'
     edge = _TITLE_BAR - 8
@@ -57,10 +60,12 @@ def _body(lines: list[Line]) -> Iterator[str]:
         at = 0
         for span, after in zip_longest(line, line[1:]):
             x, top = _MARGIN + at * _COLUMN, _TITLE_BAR + 8 + number * _ROW
-            if span.role is Role.SELECTED:
-                yield _box(x, top - 5, span.width * _COLUMN, _ROW, "under")
+            if span.role in _ON_SURFACES:
+                yield _box(x, top - 5, span.width * _COLUMN, _ROW, f"on_{span.role.value}")
             if _is_bar(span):
                 yield from _bar(span, x, top, behind=after.role if after and _is_bar(after) else Role.BAR_REST)
+            elif span.role in _TICKS and not span.text.strip(TICK_MARKS):
+                yield from _tick(span, x, top)
             elif not span.text.strip(_HEIGHTS):
                 yield from _curve(span, x, top)
             elif span.text.strip():
@@ -70,7 +75,16 @@ def _body(lines: list[Line]) -> Iterator[str]:
 
 def _is_bar(span: Span) -> bool:
     """Whether it is a part of a bar, and not of a curve, or a digit that stands in for one."""
-    return span.role.is_bar and not span.text.strip(BLOCKS) and not span.text[:1].isspace()
+    is_blank = span.text[:1].isspace() and span.role is not Role.BAR_REST
+    return span.role.is_bar and not span.text.strip(BLOCKS) and not is_blank
+
+
+def _tick(span: Span, x: float, top: float) -> Iterator[str]:
+    """A thin mark on the track of a meter; a planned one is dotted."""
+    yield _box(x, top - 1, span.width * _COLUMN, 12, "on_bar_rest")
+    pieces = [(0, 13)] if span.role is not Role.MARK_PLANNED else [(0, 3), (5, 3), (10, 3)]
+    for begin, height in pieces:
+        yield _box(x + _COLUMN / 2 - 0.8, top - 2 + begin, 1.6, height, span.role.value)
 
 
 def _curve(span: Span, x: float, top: float) -> Iterator[str]:
@@ -92,10 +106,21 @@ def _texts(span: Span, x: float, top: float) -> Iterator[str]:
 def _bar(span: Span, x: float, top: float, behind: Role) -> Iterator[str]:
     """A part of a bar; of a column that is filled in part only, the rest shows what is behind."""
     is_used = span.role not in (Role.BAR_PEAK, Role.BAR_REST)
-    columns = filled_columns(span.text) if is_used else float(span.width)
-    if columns < span.width:
-        yield _rect(x, top, span.width, behind)
-    yield _rect(x, top, columns, span.role)
+    columns = [filled_columns(one) if is_used else 1.0 for one in span.text]
+    if sum(columns) < span.width:
+        yield _box(x, top - 1, span.width * _COLUMN, 12, _look(behind))
+    at = 0
+    for filled, alike in groupby(columns, key=lambda one: one == 1.0):
+        count = len(list(alike))
+        for begin in [at] if filled else range(at, at + count):
+            width = count if filled else columns[begin]
+            yield _box(x + begin * _COLUMN, top - 1, width * _COLUMN, 12, _look(span.role))
+        at += count
+
+
+def _look(role: Role) -> str:
+    """The rest of a bar is its track."""
+    return "on_bar_rest" if role is Role.BAR_REST else role.value
 
 
 def _text(span: Span, x: float, top: float) -> str:
@@ -105,10 +130,6 @@ def _text(span: Span, x: float, top: float) -> str:
         f'<text x="{x:.1f}" y="{top + 10:g}" class="{span.role.value}" '
         f'textLength="{width_of(text) * _COLUMN:.1f}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
     )
-
-
-def _rect(x: float, top: float, columns: float, role: Role) -> str:
-    return _box(x, top - 1, columns * _COLUMN, 12, role.value)
 
 
 def _box(x: float, y: float, width: float, height: float, look: str) -> str:

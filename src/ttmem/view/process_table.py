@@ -15,7 +15,7 @@ from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.values import replace
 from ttmem.view.device_tables import device_word, devices_word
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, fitting_count, table, width_of
-from ttmem.view.texts import UNKNOWN, count_text, pid_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, label_text, pid_text, size_text
 
 # The order in which pools get a column of their own.
 _POOLS = (
@@ -143,7 +143,8 @@ def process_table(
     refused: Mapping[int, Role] = MappingProxyType({}),
 ) -> list[Line]:
     """Process x device x pool; `branches` go before the labels of a tree; `refused`: who had incidents, by key."""
-    processes = [replace(process, label=branches.get(process.key, "") + process.label) for process in processes]
+    name = (lambda label: label) if width is None else label_text  # what is cut keeps what matters
+    processes = [replace(process, label=branches.get(process.key, "") + name(process.label)) for process in processes]
     rows = [row for process in processes for row in _rows_of(process)]
     pools = [pool for pool in _POOLS if any(pool in row.held for row in rows)]
     if not pools and any(process.origin == "unknown" for process in processes):

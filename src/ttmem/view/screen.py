@@ -36,51 +36,76 @@ class Colour(NamedTuple):
     light: str = ""
 
 
-PLAIN = Colour("#d7dae0", 252, 39, light="#1f2328")
-GREEN = Colour("#1eb57d", 36, 32, light="#0f7a53")
-YELLOW = Colour("#ffd10a", 220, 33, light="#8a6d00")
-ORANGE = Colour("#ff8c00", 208, 33, light="#a85600")
-RED = Colour("#f04f5e", 203, 31, light="#c4283a")
-PURPLE = Colour("#9c8fd6", 140, 35, light="#5b4bb0")
-GREY = Colour("#7d8590", 244, 90, light="#59636e")
-BLUE = Colour("#4aa3ff", 75, 34, light="#0a5fc0")
-TEAL = Colour("#39c5cf", 44, 36, light="#127a82")
-DARK = Colour("#30363d", 238, 90, light="#d0d7de")
+PLAIN = Colour("#e6edf3", 254, 39, light="#18212b")
+GREEN = Colour("#7be0c3", 115, 32, light="#0f7a53")
+YELLOW = Colour("#fad100", 220, 33, light="#9a6700")
+ORANGE = Colour("#ffa657", 215, 93, light="#a84a05")
+RED = Colour("#ff7b72", 210, 31, light="#b42318")
+PURPLE = Colour("#b9a7f0", 147, 35, light="#5b4bb0")
+GREY = Colour("#9dabb9", 248, 90, light="#55616d")
+BLUE = Colour("#5c9af4", 69, 34, light="#3359ca")
+ACCENT = Colour("#7cc7ff", 117, 36, light="#0b5cad")
+LINE = Colour("#5b6675", 241, 90, light="#87929e")
+_L1 = Colour("#8cd6c0", 115, 36, light="#539880")
+_CIRCULAR = Colour("#fad100", 220, 33, light="#be7e15")
+_CODE = Colour("#9ca9bb", 248, 37, light="#4d5466")
+_TRACE = Colour("#b46ba6", 133, 35, light="#a85099")
+_LAUNCHES = Colour("#5bbce9", 74, 94, light="#0080a8")
 
 PALETTE = {
     Role.PLAIN: PLAIN,
-    Role.TITLE: PLAIN._replace(is_bold=True, rgb="#ffffff", light="#000000"),
+    Role.TITLE: PLAIN._replace(is_bold=True),
     Role.HEAD: GREY,
     Role.DIM: GREY,
-    Role.INDEX: YELLOW._replace(is_bold=True),
+    Role.INDEX: PLAIN._replace(is_bold=True),
     Role.NOTICE: PURPLE,
     Role.GOOD: GREEN,
     Role.BUSY: YELLOW,
     Role.HIGH: ORANGE,
     Role.FULL: RED._replace(is_bold=True),
-    Role.BAR_GOOD: GREEN,
-    Role.BAR_BUSY: YELLOW,
+    Role.BAR_GOOD: BLUE,
+    Role.BAR_BUSY: _CIRCULAR,
     Role.BAR_HIGH: ORANGE,
     Role.BAR_FULL: RED,
-    Role.BAR_PEAK: Colour("#4d5560", 241, 90, light="#a8b1bb"),
-    Role.BAR_REST: DARK,
-    Role.BAR_BUFFER: GREEN,
-    Role.BAR_CB: BLUE,
-    Role.BAR_PLANNED: Colour("#2f5f94", 67, 34, light="#9cc3ec"),
-    Role.BAR_RING: PURPLE,
-    Role.BAR_RETIRED: Colour("#5d5488", 60, 35, light="#b3a9e0"),
-    Role.BAR_SMALL: TEAL,
-    Role.BAR_TRACE: ORANGE,
-    Role.BAR_RESERVED: Colour("#4d5560", 241, 90, light="#a8b1bb"),
+    Role.BAR_PEAK: LINE,
+    Role.BAR_REST: LINE,
+    Role.BAR_DRAM: BLUE,
+    Role.BAR_BUFFER: _L1,
+    Role.BAR_CB: _CIRCULAR,
+    Role.BAR_PLANNED: Colour("#8d7a1e", 100, 33, light="#d9b36c"),
+    Role.BAR_RING: _CODE,
+    Role.BAR_RETIRED: Colour("#6b7788", 243, 37, light="#8b93a3"),
+    Role.BAR_SMALL: Colour("#5bbce9", 74, 36, light="#009fcf"),
+    Role.BAR_TRACE: _TRACE,
+    Role.BAR_RESERVED: LINE,
     Role.SELECTED: PLAIN._replace(is_bold=True),
     Role.TAGGED: YELLOW._replace(is_bold=True),
-    Role.KEY: TEAL._replace(is_bold=True),
-    Role.COURSE: Colour("#3a7d66", 65, 32, light="#6aa892"),
+    Role.KEY: ACCENT._replace(is_bold=True),
+    Role.COURSE: _LAUNCHES,
+    Role.COURSE_DRAM: BLUE,
     Role.LOST: GREY,
+    Role.MARK_PEAK: PLAIN,
+    Role.MARK_PLANNED: PLAIN,
+    Role.MARK_LIMIT: ORANGE,
+    Role.FRAME: Colour("#6b7788", 243, 90, light="#87929e"),
+    Role.TAB: PLAIN,
+    Role.TAB_KEY: ACCENT._replace(is_bold=True),
+    Role.TAB_OPEN: Colour("#ffffff", 231, 97, is_bold=True, light="#ffffff"),
+    Role.BADGE: Colour("#ffdcd7", 224, 97, is_bold=True, light="#ffffff"),
 }
 
 # Of a picture that has its own: everything, and the row under the cursor.
-BACKGROUNDS = (Colour("#0f1419", 233, 49, light="#ffffff"), Colour("#26405c", 24, 49, light="#cfe3fb"))
+BACKGROUNDS = (Colour("#0e1116", 233, 49, light="#ffffff"), Colour("#1f3a5f", 24, 49, light="#d9e8f8"))
+_TRACK = Colour("#262e39", 236, 49, light="#e6eaef")
+_TAB_BAR = Colour("#1c2530", 235, 49, light="#eceff3")
+SURFACES: Mapping[Role, Colour] = {  # roles that do not stand on the page itself
+    Role.SELECTED: BACKGROUNDS[True],
+    Role.TAB: _TAB_BAR,
+    Role.TAB_KEY: _TAB_BAR,
+    Role.TAB_OPEN: Colour("#1f3a5f", 24, 44, light="#0b5cad"),
+    Role.BADGE: Colour("#5a1319", 52, 41, light="#b42318"),
+    **{role: _TRACK for role in Role if role.is_bar or role.value.startswith("mark_")},
+}
 
 
 def levels_from(value: object) -> tuple[int, int, int]:

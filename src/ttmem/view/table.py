@@ -53,6 +53,7 @@ class Role(Enum):
     BAR_FULL = "bar_full"
     BAR_PEAK = "bar_peak"  # above what is used, up to the peak
     BAR_REST = "bar_rest"
+    BAR_DRAM = "bar_dram"
     BAR_BUFFER = "bar_buffer"  # what lies in L1 or DRAM, where that is told apart
     BAR_CB = "bar_cb"
     BAR_PLANNED = "bar_planned"  # circular buffers that are laid out and not in use now
@@ -64,7 +65,16 @@ class Role(Enum):
     SELECTED = "selected"  # the row the cursor is on
     TAGGED = "tagged"
     KEY = "key"  # one that can be pressed
-    COURSE = "course"  # what a figure was over time
+    COURSE = "course"  # what a figure was over time: launches
+    COURSE_DRAM = "course_dram"
+    MARK_PEAK = "mark_peak"  # on a bar: the highest value
+    MARK_PLANNED = "mark_planned"  # on a bar: with the circular buffers of all loaded programs
+    MARK_LIMIT = "mark_limit"  # on a bar: what the user wants to be told of
+    FRAME = "frame"
+    TAB = "tab"  # of the first and the last line
+    TAB_KEY = "tab_key"
+    TAB_OPEN = "tab_open"  # the view that is shown
+    BADGE = "badge"  # an incident that is news
     LOST = "lost"  # figures that are no longer renewed
 
     @property

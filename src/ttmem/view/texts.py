@@ -44,7 +44,7 @@ def tight_size_text(size_bytes: int | None) -> str:
 
 
 def packed_text(sizes_bytes: Sequence[int]) -> str:
-    """What a kernel's binaries take, one for each processor: 1252+860+1428; empty if nobody told."""
+    """What a kernel's binaries take, one for each processor: 1252+860+1428; empty if they are not known."""
     return "+".join(map(str, sizes_bytes))
 
 
@@ -141,23 +141,23 @@ FINDINGS = {
     "unsized_free": "free without a size while the table was full: counters are no longer exact",
     "names_lost": "name that found no room",
     "stacks_lost": "stack that found no room",
-    "phases_lost": "phase that could not be kept",
+    "phases_lost": "phase that found no room",
     "targets_lost": "device or mesh beyond the 255 a process may open",
     "unknown_device": "buffer whose device is not known: it is missing from all figures",
-    "undivided_l1": "device on which L1_SMALL cannot be told from L1: its bytes are counted as L1",
+    "undivided_l1": "device on which L1_SMALL and L1 cannot be distinguished: its bytes are counted as L1",
     "unjudged": "allocation, free or trace that was not compared: unsafe replays may be missing",
     "impossible_record": "record that no writer could have left (a damaged journal)",
     "free_size": "free that names another size than was allocated",
-    "unknown_type": "buffer of a type nobody knows (kept in pool unknown)",
+    "unknown_type": "buffer of an unknown type (counted in pool unknown)",
     "devices_lost": "device id beyond the 65,535 a process may name (kept under unknown)",
     "two_sources": "reports by journal and by socket: the journal's figures count, the socket's are shown apart",
     "runtime_misses": "the runtime's counter misses allocations of other threads: what was counted is shown",
     "runtime_exceeds": "the runtime's counter says more than was counted, which is shown",
-    "region_ignored": "file of the runtime's counters passed over",
-    "daemon_ignored": "daemon passed over",
+    "region_ignored": "file of the runtime's counters ignored",
+    "daemon_ignored": "daemon ignored",
     "socket_blocked": "socket of the daemon that something of another user, or a full disk, keeps it from",
-    "directory_ignored": "directory passed over",
-    "file_ignored": "file passed over",
+    "directory_ignored": "directory ignored",
+    "file_ignored": "file ignored",
     "damaged": "file that is no sound journal",
     "contradicted": "description of a chip that another opener, or the driver, contradicts",
     "over_capacity": "more in use than the chip has",
@@ -169,14 +169,14 @@ REASONS = {
     "outrun": "reports faster than they can be followed: totals are the process's own counters, the list lags",
     "targets_lost": "opened more than the 255 chips and meshes a journal has room for: what it holds on the others is "
     "counted under no chip",
-    "table_full": "holds more than its table has room for: totals are right, the list is not whole (raise TTMEM_TABLE)",
+    "table_full": "holds more than its table has room for: totals are right, the list is cut (raise TTMEM_TABLE)",
     "damaged": "its journal is damaged: last figures that were read",
     "unknown_device": "has buffers whose device is not known: they are missing",
     "restored": "known from a daemon's checkpoint: what it did while no daemon ran is missing",
     "uncounted": "attached to the device, but the runtime's counters say nothing of it: what it holds is unknown",
-    "read": "does not report: the runtime's counters tell its sums, not its allocations",
+    "read": "does not report: the runtime's counters have its sums, not its allocations",
     "unplaced": "some did not say where they lie: what is free between them is not known",
-    "undivided": "this release of the runtime does not tell L1_SMALL from L1: l1 is both together, l1_small is unknown",
+    "undivided": "this release of ttnn does not separate L1_SMALL from L1: l1 is both together, l1_small is unknown",
     "settling": "is being read for the first time",
     "contradicted": "openers, or the driver, say different things of it: which are true is not known",
     "over_capacity": "more is reported than it has: what is free is not known",
@@ -195,6 +195,15 @@ def finding_text(finding: Finding) -> str:
 
 def reason_text(reason: str) -> str:
     return REASONS.get(reason, reason)
+
+
+def label_text(label: str) -> str:
+    """A label; of one that is a command, the program and its script without their directories."""
+    words = label.split(" ")
+    for at in (0, 1) if words[0].rpartition("/")[2].startswith("python") else (0,):
+        if at < len(words) and words[at].startswith("/"):
+            words[at] = words[at].rpartition("/")[2] or words[at]
+    return " ".join(words)
 
 
 def process_text(pid: int, label: str) -> str:

@@ -84,7 +84,7 @@ def test_it_obeys_keys_fits_every_size_and_gives_the_terminal_back(
 )
 def test_a_signal_ends_it_in_order(tmp_path: Path, environ: dict[str, str], number: int, code: int) -> None:
     with a_pane(TOP, tmp_path, environ) as pane:
-        pane.shows("F1 Help")
+        pane.shows("? Help")
         os.kill(monitor_pid(pane), number)
         pane.shows(f"code {code}")
 
@@ -95,7 +95,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, environ: dict[str, str], numb
 
 def test_a_crash_gives_the_terminal_back_and_says_one_line(tmp_path: Path, environ: dict[str, str]) -> None:
     with a_pane((sys.executable, "-c", BREAKING), tmp_path, environ) as pane:
-        pane.shows("F1 Help")
+        pane.shows("? Help")
         pane.press("x")
         pane.shows("code 1")
 

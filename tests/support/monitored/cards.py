@@ -5,56 +5,72 @@ import re
 from tests.support.monitored.pictures import rows_of, words_of
 from ttmem.view.texts import signed_text
 
-_SIZE = r"(\d[\d.]*(?: ?[KMGT]?i?B|[KMGTB])|\d+)"
+_SIZE = r"(\d[\d.]* [KMGT]?i?B)"
 _SIGNED = _SIZE.replace("(", "(-?", 1)
-TITLES = {
-    "dram": rf"\bDRAM {{2,}}{_SIZE} ?/",
-    "dram_total": rf"\bDRAM {{2,}}\S+(?: [KMGT]?i?B)? ?/ ?{_SIZE}",
-    "core": rf"\bL1 {{2,}}{_SIZE} ?/",
-    "core_total": rf"\bL1 {{2,}}\S+(?: [KMGT]?i?B)? ?/ ?{_SIZE}",
-    "core_share": r"\bL1 {2,}[^%\n]*?(\S+%)",
-    "planned_core": rf"(?<!CBs )\bplanned +{_SIZE}",
-    "headroom": rf"\bheadr(?:oom)? +{_SIGNED}",
-    "buffers": rf"\bL1 buf(?:fers)? +{_SIZE}",
+_OF = r"[^\n]*\n\W*~?(\d[\d.]*(?: [KMGT]?i?B)?) of (\d[\d.]* [KMGT]?i?B)"
+_HEADS = ("index", "full", "selected")
+CARD = {
+    "dram_share": r"\bDRAM [^%\n]*?([<>]?\d+%)",
+    "core_share": r"\bL1 [^%\n]*?([<>]?\d+%)",
+    "headroom": rf"\bheadroom {_SIGNED}",
+    "planned_share": r"\bplanned ([<>]?\d+%)",
+    "dram_block": rf"\blargest(?: block)? {_SIZE}",
+    "idle": r"\bidle (\d+ (?:s|min))",
+    "rate": r"(\d[\d,]*) launches/s",
+    # With all figures.
+    "planned_core": rf"\bplanned core +{_SIZE}",
+    "buffers": rf"\bL1 buffers +{_SIZE}",
     "l1_total": rf"\bL1 total +{_SIZE}",
-    "resident": rf"\bCBs? now +{_SIZE}",
-    "planned": rf"\bCBs? plan(?:ned)? +{_SIZE}",
-    "ring": rf"\b(?:kernel )?ring +{_SIZE}",
-    "application": rf"\bapp \(?(\d+)\)? +{_SIZE}",
-    "fabric": rf"\bfabric \(?(\d+)\)? +{_SIZE}",
-    "dispatch": rf"\bdisp(?:atch)? \(?(\d+)\)? +{_SIZE}",
-    "small": rf"\b(?:L1_SMALL|small) +{_SIZE}",
-    "trace": rf"\btrace +{_SIZE}",
-    "l1_block": rf"\b(?:L1 bl(?:oc)?k|L1 {{2,}}.*\bblock) +{_SIZE}",
-    "dram_block": rf"\b(?:DRAM bl(?:oc)?k|DRAM {{2,}}.*\bblock) +{_SIZE}",
-    "l1_peak": rf"\b(?:L1 peak|L1 {{2,}}.*\bpeak) +≥?{_SIZE}",
-    "dram_peak": rf"\b(?:(?:DRAM|D) peak|DRAM {{2,}}.*\bpeak) +≥?{_SIZE}",
-    "launches": r"\blaunches +(\d[\d,]*)",
+    "resident": rf"\bcircular buffers +{_SIZE}",
+    "planned": rf"\bcircular planned +{_SIZE}",
+    "ring": rf"\bkernel code +{_SIZE}",
+    "application": rf"\bkernels \((\d+)\) +{_SIZE}",
+    "fabric": rf"\bfabric \((\d+)\) +{_SIZE}",
+    "dispatch": rf"\bdispatch \((\d+)\) +{_SIZE}",
+    "small": rf"\bsmall buffers +{_SIZE}",
+    "trace": rf"\btrace region +{_SIZE}",
+    "l1_block": rf"\bL1 block +{_SIZE}",
+    "l1_peak": rf"\bL1 peak +≥?{_SIZE}",
+    "dram_peak": rf"\bDRAM peak +≥?{_SIZE}",
+    "launches": r"\blaunches in all +(\d[\d,]*)",
 }
+_ROW = re.compile(
+    rf"\d+\W+[\w ]*?{_SIZE} +([<>]?\d+%) +(?:{_SIZE} +)?{_SIZE} +([<>]?\d+%)(?: +([<>]?\d+%))?(?: +(\d[\d,.]*k?)\b)?"
+)
+_ROW_NAMES = ("dram", "dram_share", "dram_block", "core", "core_share", "planned_share", "rate")
 
 
 def cards_of(svg: str, count: int) -> dict[int, str]:
     """The part of the picture that each chip has: from its index to the next one to the right and below."""
-    found = [word for word in words_of(svg) if word.style == "index" and word.text.isdigit() and int(word.text) < count]
-    heads = list({int(word.text): word for word in reversed(found)}.values())
+    found = [word for word in words_of(svg) if word.style in _HEADS and word.text.strip(" >").isdigit()]
+    found = [word for word in found if int(word.text.strip(" >")) < count and word.row > 1]
+    heads = list({int(word.text.strip(" >")): word for word in reversed(found)}.values())
     rows = rows_of(svg)
     cards = {}
     for head in heads:
         right = min((one.column for one in heads if one.row == head.row and one.column > head.column), default=1000)
         below = min((one.row for one in heads if one.row > head.row), default=len(rows))
-        last = next((row for row in range(head.row, below) if "STATE" in rows[row]), below)
-        left = round(head.column)
-        cards[int(head.text)] = "\n".join(row[left : round(right)] for row in rows[head.row : last])
+        last = next((row for row in range(head.row, below) if re.search(r"\bPID\b|^ +all ", rows[row])), below)
+        left = max(0, round(head.column) - 3)
+        ending = 1000 if right == 1000 else round(right) - 4
+        cards[int(head.text.strip(" >"))] = "\n".join(row[left:ending] for row in rows[head.row : last])
     return cards
 
 
 def figures_in(card: str) -> dict[str, tuple[str, ...]]:
     """Every figure that is shown under a title this reader knows."""
-    found = {name: re.search(pattern, card) for name, pattern in TITLES.items()}
-    return {name: match.groups() for name, match in found.items() if match}
+    found = {name: match.groups() for name, pattern in CARD.items() if (match := re.search(pattern, card))}
+    for names, word in ((("dram", "dram_total"), "DRAM"), (("core", "core_total"), "L1")):
+        if match := re.search(rf"\b{word}\b{_OF}", card):
+            used, total = match.groups()
+            found[names[0]] = (used if " " in used else f"{used} {total.split()[1]}",)
+            found[names[1]] = (total,)
+    row = _ROW.search(card.splitlines()[0])
+    if row:
+        found |= {name: (text,) for name, text in zip(_ROW_NAMES, row.groups(), strict=True) if text}
+    return found
 
 
 def shown_as(size_bytes: int) -> set[str]:
     """How a figure may be written."""
-    tight = signed_text(size_bytes).replace(" ", "").removesuffix("iB")
-    return {signed_text(size_bytes), tight}
+    return {signed_text(size_bytes)}

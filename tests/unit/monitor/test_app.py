@@ -75,7 +75,7 @@ def test_the_picture_is_on_screen_and_follows_keys_clicks_and_the_wheel(tmp_path
             await pilot.pause()
             assert on_screen(app) == text_of(app.monitor_state.picture())
             assert "simulated" in on_screen(app)
-            await pilot.click(offset=(15, 0))
+            await pilot.click(offset=(23, 0))
             assert app.monitor_state.view == "processes"
             await pilot.press("down", "down")
             assert "4004" in selected(app)

@@ -19,7 +19,7 @@ SETTINGS = st.builds(
     interval=st.floats(INTERVALS[0], INTERVALS[-1]),
     sort=st.sampled_from(["memory", "l1", "pid"]),
     tree=st.booleans(),
-    levels=st.sampled_from([(60, 80, 95), (1, 2, 100)]),
+    limit=st.sampled_from([0, 1, 80, 100]),
 )
 
 
@@ -110,13 +110,13 @@ def test_a_file_that_cannot_be_written_is_an_error_and_leaves_nothing_behind(tmp
     assert [path.name for path in tmp_path.iterdir()] == ["ttmem"]
 
 
-def test_levels_come_from_flag_environment_and_file_and_bad_ones_are_said_and_passed_over(tmp_path: Path) -> None:
-    environ = written(tmp_path, json.dumps({"levels": [50, 60, 70]}))
-    bad = written(tmp_path / "bad", json.dumps({"levels": [90, 60, 70]}))
+def test_a_limit_comes_from_flag_environment_and_file_and_a_bad_one_is_said_and_passed_over(tmp_path: Path) -> None:
+    environ = written(tmp_path, json.dumps({"limit": 80}))
+    bad = written(tmp_path / "bad", json.dumps({"limit": 180}))
 
-    assert load(environ)[0].levels == (50, 60, 70)
-    assert load(environ | {"TTMEM_MONITOR_LEVELS": "10,20,30"})[0].levels == (10, 20, 30)
-    assert Options(levels=(1, 2, 3)).over(load(environ)[0]).levels == (1, 2, 3)
+    assert load(environ)[0].limit == 80
+    assert load(environ | {"TTMEM_MONITOR_LIMIT": "70"})[0].limit == 70
+    assert Options(limit=60).over(load(environ)[0]).limit == 60
     settings, [notice] = load(bad)
-    assert settings.levels == (60, 80, 95)
-    assert "levels: expected three rising percentages" in notice
+    assert settings.limit == 0
+    assert "limit: expected a percentage from 1 to 100, or 0 for none; found 180" in notice

@@ -14,6 +14,7 @@ from tests.support.simulated.overviews import a_device_usage, an_overview, some_
 from tests.unit.monitor.test_every_key import a_state, text_of
 from ttmem.collector.rows.sums import overview_of
 from ttmem.devices import Pool
+from ttmem.monitor.header_footer import TITLES
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.settings import VIEWS, Settings, load
 from ttmem.monitor.state import MonitorState
@@ -108,7 +109,7 @@ def test_a_change_of_the_source_of_figures_is_noted(tmp_path: Path) -> None:
 
 def test_a_click_on_a_tab_or_a_key_at_the_foot_is_as_good_as_the_key(tmp_path: Path) -> None:
     state = a_state(tmp_path, "overview")
-    for number, title in enumerate(("Overview", "Processes", "L1 map", "Kernels", "Charts", "Telemetry")):
+    for number, title in enumerate(TITLES):
         column = text_of(state.picture()[:1]).index(title)
         state.click(column, 0)
         assert state.view == VIEWS[number]
@@ -150,11 +151,15 @@ def test_alerts_and_the_footer_show_incidents(tmp_path: Path) -> None:
     )
     rows = overview_of(refused).processes
     state.take(frame._replace(overview=replace(frame.overview, processes=rows)))
-    assert "A Alerts (1)" in text_of(state.picture())
+    assert "✖ 1 incident" in text_of(state.picture()[-1:])
+    assert "7 Incidents 1" in text_of(state.picture()[:1])
 
     state.press("A")
 
-    assert "OUT OF MEMORY  pid 4001-1" in text_of(state.picture())
+    assert "Out of memory in L1" in text_of(state.picture())
+    state.press("v")
+    assert "✖" not in text_of(state.picture())
+    assert "7 Incidents 1" in text_of(state.picture()[:1])
 
 
 def test_alerts_say_once_whose_findings_they_are(tmp_path: Path) -> None:
@@ -248,7 +253,7 @@ def test_the_mouse_answers_no_question_and_types_no_key(tmp_path: Path) -> None:
         state.press(key)
         before = state.picture()
         state.wheel(1)
-        state.click(15, 0)
+        state.click(23, 0)
         assert state.picture() == before
         state.press("escape")
 
@@ -259,15 +264,15 @@ def test_a_click_on_a_tab_leaves_a_page(tmp_path: Path) -> None:
 
     state.wheel(1)
     assert "Keys  4-" in text_of(state.picture())
-    state.click(15, 0)
+    state.click(23, 0)
 
     assert state.view == "processes"
     assert "This list of keys." not in text_of(state.picture())
 
 
-def test_what_counts_as_full_is_changed_in_the_settings_and_seen_at_once(tmp_path: Path) -> None:
-    state = MonitorState(Settings(layout="full"), {"XDG_CONFIG_HOME": str(tmp_path)}, is_readonly=False, banner="")
-    state.resize(120, 60)
+def test_a_limit_is_set_in_the_settings_and_marks_what_is_beyond_at_once(tmp_path: Path) -> None:
+    state = MonitorState(Settings(), {"XDG_CONFIG_HOME": str(tmp_path)}, is_readonly=False, banner="")
+    state.resize(120, 40)
     usage = a_device_usage(0)
     dram = replace(usage.pools[0], pool=Pool.DRAM, used_bytes=6 * GIB + GIB // 2, capacity_bytes=12 * GIB)  # 54 %
     state.take(MonitorFrame(overview=an_overview(0, 0, devices=(replace(usage, pools=(dram,)),))))
@@ -277,11 +282,25 @@ def test_what_counts_as_full_is_changed_in_the_settings_and_seen_at_once(tmp_pat
     chosen = text_of(state.picture())
     state.press("escape")
 
-    assert "54% busy" not in before
-    assert re.search(r"Busy, high, full from % +< +50 70 90 +>", chosen)
-    assert "54% busy" in text_of(state.picture())
-    assert load({"XDG_CONFIG_HOME": str(tmp_path)})[0].levels == (50, 70, 90)
-    MonitorState(Settings(), {}, is_readonly=False, banner="")  # with the usual ones
+    assert "54%" in before
+    assert "▲54%" not in before
+    assert re.search(r"Mark memory from % \(0: never\) +< +50 +>", chosen)
+    assert "▲54%" in text_of(state.picture())
+    assert "▲ chip 0 over your 50% limit" in text_of(state.picture())
+    assert load({"XDG_CONFIG_HOME": str(tmp_path)})[0].limit == 50
+
+
+def test_fullness_alone_has_no_alarm_colour(tmp_path: Path) -> None:
+    state = MonitorState(Settings(), {}, is_readonly=False, banner="")
+    state.resize(120, 40)
+    usage = a_device_usage(0)
+    dram = replace(usage.pools[0], pool=Pool.DRAM, used_bytes=12 * GIB, capacity_bytes=12 * GIB)
+    usage = replace(usage, pools=(dram,), core_bytes=100, fullest_core_bytes=100, planned_core_bytes=100)
+    state.take(MonitorFrame(overview=an_overview(0, 0, devices=(usage,))))
+
+    roles = {span.role for line in state.picture()[:-3] for span in line}  # without the legend
+
+    assert not roles & {Role.FULL, Role.HIGH, Role.BADGE, Role.BAR_FULL, Role.BAR_HIGH, Role.MARK_LIMIT}
 
 
 def test_rows_that_do_not_fit_are_counted_at_the_foot(tmp_path: Path) -> None:
@@ -290,7 +309,7 @@ def test_rows_that_do_not_fit_are_counted_at_the_foot(tmp_path: Path) -> None:
         MonitorFrame(overview=an_overview(1, 0), telemetry=tuple(a_driver_chip(node, pids=()) for node in range(32)))
     )
     state.resize(80, 24)
-    assert state.picture()[-1][0].text == " 11 more"
+    assert text_of(state.picture()[-1:]).startswith(" 11 more")
 
     state.click(2, 23)
     assert text_of(state.picture()[2:3]).split()[0] == "1"  # one further down

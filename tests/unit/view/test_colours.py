@@ -34,8 +34,8 @@ def test_what_is_no_terminal_gets_no_colour() -> None:
     [
         (Depth.NONE, "full"),
         (Depth.SIXTEEN, "\x1b[1;31mfull\x1b[0m"),
-        (Depth.INDEXED, "\x1b[1;38;5;203mfull\x1b[0m"),
-        (Depth.TRUE, "\x1b[1;38;2;240;79;94mfull\x1b[0m"),
+        (Depth.INDEXED, "\x1b[1;38;5;210mfull\x1b[0m"),
+        (Depth.TRUE, "\x1b[1;38;2;255;123;114mfull\x1b[0m"),
     ],
 )
 def test_a_role_is_painted_in_its_colour(depth: Depth, text: str) -> None:

@@ -50,19 +50,23 @@ def test_a_mesh_that_ran_out_once_is_one_incident() -> None:
 
 
 @pytest.mark.parametrize(
-    ("age_seconds", "state", "operations_since", "role"),
+    ("age_seconds", "state", "operations_since", "launches_since", "role"),
     [
-        (59, "live", 5000, Role.FULL),
-        (61, "live", 5000, Role.DIM),
-        (61, "live", 0, Role.DIM),  # it waits
-        (3600, "ended", 0, Role.FULL),  # the last thing it did
-        (3600, "ended", 7, Role.DIM),
+        (59, "live", 5000, 1204, Role.FULL),
+        (61, "live", 5000, 1204, Role.DIM),
+        (61, "live", 0, 0, Role.DIM),  # it waits
+        (3600, "ended", 0, 0, Role.FULL),  # the last thing it did
+        (3600, "ended", 7, 0, Role.FULL),  # Python freed its tensors on the way out
+        (3600, "ended", 7, 1, Role.DIM),
+        (3600, "ended", 7, None, Role.DIM),
     ],
 )
 def test_it_is_red_while_it_is_news_or_the_program_ended_with_it(
-    age_seconds: int, state: str, operations_since: int, role: Role
+    age_seconds: int, state: str, operations_since: int, launches_since: int | None, role: Role
 ) -> None:
-    incident = an_incident(time_ns=NOON_NS - age_seconds * SECOND, operations_since=operations_since)
+    incident = an_incident(
+        time_ns=NOON_NS - age_seconds * SECOND, operations_since=operations_since, launches_since=launches_since
+    )
 
     line = line_with(a_refused(incident, state=state), "OUT OF MEMORY", is_with_ended=True)
 
@@ -116,3 +120,14 @@ def test_those_of_ended_processes_are_said_where_these_are_not_listed() -> None:
 
     for text in (plain(lines_of(snapshot, width=120)), plain(nothing_to_show(snapshot))):
         assert "1 ended process had 1 incident: ttmem ps --all, ttmem explain 4001" in text
+
+
+def test_of_several_ended_processes_the_newest_incident_is_the_one_to_explain() -> None:
+    processes = [
+        a_process(number, state="ended", incidents=[an_incident(time_ns=NOON_NS - age * SECOND)], incident_count=1)
+        for number, age in ((1, 90), (2, 5), (3, 60))
+    ]
+
+    text = plain(nothing_to_show(a_snapshot(devices=[a_device(0), a_device(1)], processes=processes)))
+
+    assert "3 ended processes had 3 incidents: ttmem ps --all, ttmem explain 4002" in text

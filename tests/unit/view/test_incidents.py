@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.support.metal.refused_memory import KIB, MIB, NOW, RefusingChip, site
 from tests.unit.analysis.test_refusals import REFUSALS, Refusal
 from ttmem.analysis import Explanation, explain
-from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
+from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy, Site
 from ttmem.snapshot.values import Device, TimeNs, replace
 from ttmem.view import plain
 from ttmem.view.incidents.block import incident_block
@@ -116,6 +117,50 @@ def test_dram_is_told_in_all_banks() -> None:
     assert lines[2] == "    why        only 1.44 GiB are free: 924 MiB too little"
     assert "10.5 GiB  model.py:12 load   1 buffer" in lines[3]
     assert lines[3].endswith("freeing it opens a block of 12.0 GiB")
+
+
+def test_without_a_line_the_operation_is_named_once() -> None:
+    chip = RefusingChip()
+    copy = chip.refused(chip.l1(1400 * KIB), operation="ttnn.empty")
+    asked = replace(copy.incident, site=Site(operation="ttnn.empty", tensor="1x1x8x8 bfloat16 tile"))
+
+    text = text_of(explain(replace(copy, incident=asked)), 1)
+
+    assert "    asked by   ttnn.empty   (1x1x8x8 bfloat16 tile)" in text
+
+
+def test_where_less_is_free_than_was_asked_the_largest_block_is_named_too() -> None:
+    chip = RefusingChip()
+    chip.hold("first", chip.l1(500 * KIB), "model.py:1 a")
+    chip.hold("gone", chip.l1(100 * KIB))
+    chip.hold("second", chip.l1(500 * KIB), "model.py:2 b")
+    chip.free("gone")
+
+    [why] = [line for line in text_of(explain(chip.refused(chip.l1(512 * KIB))), 1).splitlines() if " why " in line]
+
+    assert why == "    why        only 361 KiB are free per core, the largest block 261 KiB: 251 KiB too little"
+
+
+@pytest.mark.parametrize(
+    ("changes", "guess"),
+    [
+        ({}, ", probably a semaphore"),
+        ({"page_bytes": 2048}, ""),
+        ({"layout": "interleaved"}, ""),
+        ({"site": Site(tensor="1x1x8x8 uint32 row major")}, ""),
+    ],
+)
+def test_what_looks_like_a_semaphore_is_called_probably_one(changes: dict[str, Any], guess: str) -> None:
+    chip = RefusingChip()
+    chip.hold("big", chip.l1(700 * KIB), "model.py:1 a")
+    chip.hold("tiny", chip.l1(32), "model.py:31 ready")
+    copy = chip.refused(chip.l1(900 * KIB))
+    word = {"page_bytes": 4, "layout": "height_sharded"} | changes
+    entries = tuple(replace(one, **word) if one.per_bank_bytes == 32 else one for one in copy.entries)
+
+    text = text_of(explain(replace(copy, entries=entries)), 1)
+
+    assert f" is a buffer of 32 B per core{guess} (" in text
 
 
 def test_buffers_that_must_go_together_are_a_row_of_their_own() -> None:

@@ -3,11 +3,14 @@
 import re
 from typing import Any
 
+import pytest
+
 from tests.support.simulated.figures import MIB, NOON_NS, a_busy_snapshot, a_device, a_process, a_snapshot
 from ttmem.devices import Kind
 from ttmem.snapshot.values import replace
 from ttmem.view import plain
 from ttmem.view.pages.summary import summary
+from ttmem.view.texts import label_text
 
 
 def told(refusals: int = 0, **tables: Any) -> str:
@@ -59,3 +62,35 @@ def test_a_program_without_binaries_in_dram_left_nothing() -> None:
 
     assert "STILL ALIVE" not in left(0)
     assert re.search(r" 0 +program binary +3 +2\.00 KiB", left(2048))
+
+
+def test_a_peak_has_its_share_of_the_chip() -> None:
+    snapshot = a_busy_snapshot()
+    page = plain(summary(snapshot.processes, [usage.device for usage in snapshot.devices]))
+
+    assert re.search(r"0-1 +dram +6\.00 GiB +50% of 12\.0 GiB ", page)
+    assert re.search(r"OF A CHIP", page)
+
+
+def test_phases_stand_in_the_order_of_their_peaks() -> None:
+    first = next(process for process in a_busy_snapshot().processes if process.phases)
+    one = first.phases[0]
+    later, earlier = replace(one, name="a later one", time_ns=2), replace(one, name="b first", time_ns=1)
+    page = plain(summary([replace(first, phases=(later, earlier))]))
+
+    assert page.index("phase b first") < page.index("phase a later one")
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("/opt/venv/bin/python /srv/models/llama.py --batch 32", "python llama.py --batch 32"),
+        ("python /srv/models/llama.py", "python llama.py"),
+        ("/usr/bin/env -i /bin/true", "env -i /bin/true"),
+        ("my job", "my job"),
+        ("a/b run", "a/b run"),
+        ("", ""),
+    ],
+)
+def test_a_command_is_shown_without_the_directories_of_its_program(label: str, shown: str) -> None:
+    assert label_text(label) == shown

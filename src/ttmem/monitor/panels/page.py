@@ -1,4 +1,4 @@
-"""A page to read and scroll: keys, an environment, alerts."""
+"""A page to read and scroll: keys, an environment; and the findings, what does not add up."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -9,11 +9,10 @@ from ttmem.monitor.panels.panel import Place
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame, shown_name
 from ttmem.snapshot.usage import ProcessUsage
 from ttmem.sources.procfs import environment_of
-from ttmem.view.incidents.lines import alert_texts
 from ttmem.view.table import Line, Role, Span, clean, fitted
-from ttmem.view.texts import clock_text, finding_text, plural, process_text, reason_text
+from ttmem.view.texts import finding_text, plural, process_text, reason_text
 
-__all__ = ["TextPage", "alert_lines", "environment_lines", "help_lines"]
+__all__ = ["TextPage", "environment_lines", "finding_lines", "help_lines"]
 
 _LEAVING = ("quit", "close", "open", "help")
 
@@ -81,18 +80,13 @@ def _padded(line: Line, width: int) -> Line:
     return (*line, Span(" " * max(0, width - sum(span.width for span in line))))
 
 
-def alert_lines(frame: MonitorFrame, area: DrawArea) -> list[Line]:
-    """What went wrong and when, the newest first, and what does not add up."""
+def finding_lines(frame: MonitorFrame, area: DrawArea) -> list[Line]:
+    """What does not add up, a line or more for each."""
     lines: list[Line] = []
-    if frame.overview is not None and any(row.was_refused for row in frame.overview.processes):
-        for time_ns, title, role, text in alert_texts(frame.overview):
-            shown = textwrap.wrap(shown_name(text, area.is_ascii), max(20, area.width - 3)) or [""]
-            lines.append((Span(f" {clock_text(time_ns)}  " if time_ns else " ", Role.DIM), Span(title, role)))
-            lines += [(Span(f"   {one}"),) for one in shown]
     for text in _doubts(frame):
-        wrapped = textwrap.wrap(shown_name(text, area.is_ascii), max(20, area.width - 1), subsequent_indent="  ")
-        lines += [(Span(f" {one}", Role.HIGH),) for one in wrapped]
-    return lines or [(Span(" No incidents, no findings.", Role.GOOD),)]
+        wrapped = textwrap.wrap(shown_name(text, area.is_ascii), max(20, area.width - 4), subsequent_indent="  ")
+        lines += [(Span(f"   {one}", Role.NOTICE),) for one in wrapped]
+    return lines
 
 
 def _doubts(frame: MonitorFrame) -> Iterator[str]:

@@ -13,7 +13,6 @@ from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.monitor.parts.chart_marks import TimeSpan, axis, phase_lane, time_labels
 from ttmem.monitor.parts.drawing import DrawArea, Pen
 from ttmem.snapshot.history import History, Mark, Series
-from ttmem.view.screen import level_of, level_role
 from ttmem.view.table import Line, Role, Span, fitted
 from ttmem.view.texts import share_text, size_text, sparkline, tight_size_text
 
@@ -96,13 +95,12 @@ def plot(
     width: int,
     height: int,
     top_bytes: int,
-    capacity_bytes: int | None,
     is_ascii: bool = False,
 ) -> list[Line]:
     """Exactly `height` lines of exactly `width` columns, the axis of bytes on their left."""
     columns = stretched(samples, max(0, width - GUTTER))
     heights = [_eighths(value, top_bytes, height) for value in columns]
-    runs = _runs([_role(value, capacity_bytes) for value in columns])
+    runs = _runs([Role.COURSE_DRAM if value else Role.DIM for value in columns])
     steps = _ASCII_STEPS if is_ascii else _STEPS
     labels = {0: size_text(top_bytes), height - 1: "0"}
     if height >= 5:
@@ -125,12 +123,6 @@ def _eighths(value: int | None, top_bytes: int, height: int) -> int:
     if value <= 0:
         return 1
     return min(height * _EIGHTHS, max(2, value * height * _EIGHTHS // top_bytes))
-
-
-def _role(value: int | None, capacity_bytes: int | None) -> Role:
-    if not value:
-        return Role.DIM
-    return level_role(value / capacity_bytes) if capacity_bytes else Role.GOOD
 
 
 def _runs(roles: Sequence[Role]) -> list[tuple[int, int, Role]]:
@@ -168,7 +160,7 @@ def chart_lines(chart: Chart, history: History, area: DrawArea) -> list[Line]:
     if area.height < PLOTTED:
         series = chart.series
         blocks = sparkline(stretched(series.samples, area.width), area.width, area.is_ascii, top=chart.top_bytes)
-        lines.append((Span(blocks, level_role(_share(chart))),))
+        lines.append((Span(blocks, Role.COURSE_DRAM),))
         lines += [()] * (area.height - 2)
         return lines[: area.height]
     return [*lines, *_plotted(chart, history, area)]
@@ -184,7 +176,6 @@ def _plotted(chart: Chart, history: History, area: DrawArea) -> list[Line]:
         width=area.width,
         height=area.height - 1 - len(below),
         top_bytes=chart.top_bytes,
-        capacity_bytes=chart.series.capacity_bytes,
         is_ascii=area.is_ascii,
     )
     corner = " " * (GUTTER - 1) + ("+" if area.is_ascii else "└")
@@ -221,12 +212,9 @@ def _headline(chart: Chart, size: Callable[[int | None], str]) -> Iterator[tuple
     """What is used now, of how much: of L1 the fullest core, where that is known."""
     used, total = _used_of(chart)
     fraction = _share(chart)
-    role = level_role(fraction)
-    yield size(used), role
+    yield size(used), Role.TITLE
     if fraction is not None:
-        level = level_of(fraction)
-        yield f" {share_text(fraction)}", role
-        yield f" {level}" if level else "", role
+        yield f" {share_text(fraction)}", Role.TITLE
         yield f" of {size_text(total)}", Role.DIM
 
 

@@ -15,7 +15,7 @@ A screen's module has, besides, what the app needs to know of it:
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.history import History
@@ -24,6 +24,9 @@ from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import Snapshot
 from ttmem.view.table import Line, Role, Span, clean, clipped, width_of
+
+if TYPE_CHECKING:
+    from ttmem.analysis import Explanation
 
 __all__ = ["ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
 
@@ -40,6 +43,8 @@ class MonitorFrame(NamedTuple):
     history: "History | None" = None
     telemetry: "tuple[ChipTelemetry, ...] | None" = None
     trouble: str = ""  # why the figures are old; empty while they come
+    explanations: "Mapping[tuple[int, int], Explanation]" = MappingProxyType({})  # of incidents, by pid and number
+    seen: frozenset[tuple[int, int, int]] = frozenset()  # incidents the user has marked as seen: pid, number, time
 
 
 class Wanted(NamedTuple):
@@ -52,6 +57,7 @@ class Wanted(NamedTuple):
     detail: int | None = None  # key of a process
     history_seconds: int | None = None
     has_telemetry: bool = False
+    incidents: tuple[tuple[int, int], ...] = ()  # pid and number
 
 
 class DrawArea(NamedTuple):
@@ -61,6 +67,8 @@ class DrawArea(NamedTuple):
     height: int
     is_ascii: bool = False
     layout: Layout = "auto"
+    is_colourless: bool = False  # then parts of bars differ by letters
+    limit: float | None = None  # share of a memory from which on the user wants to be told
 
 
 class ChipSpot(NamedTuple):

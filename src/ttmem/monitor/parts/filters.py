@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
-from ttmem.monitor.parts.process_list import ProcessEntry
+from ttmem.monitor.parts.process_entries import ProcessEntry
 from ttmem.view.texts import size_of_text
 
 __all__ = ["FIELDS", "OTHER_NAMES", "FilterProblem", "Test", "filter_of", "mentions", "problem_of"]

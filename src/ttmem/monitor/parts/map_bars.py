@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.snapshot.chip_map import ChipMap, Region, Space, Stretch
-from ttmem.view.screen import level_role
 from ttmem.view.table import Column, Line, Role, Span, cell, table
 from ttmem.view.texts import count_text, reason_text, share_text, size_text
 
@@ -202,7 +201,7 @@ def _core_head(chip: ChipMap) -> Line:
         share = worst.used_bytes / chip.core_bytes
         mark = "~" if chip.is_estimated else ""
         pen.put(f": {mark}{size_text(worst.used_bytes)} of {size_text(chip.core_bytes)} ")
-        pen.put(share_text(share), level_role(share))
+        pen.put(share_text(share), Role.TITLE)
     return pen.done()
 
 
@@ -235,7 +234,7 @@ def _bank_head(space: Space) -> Line:
     if region is not None:
         share = region.used_bytes / max(1, region.end - region.begin)
         pen.put(f": {size_text(region.used_bytes)} of {size_text(region.end - region.begin)} ")
-        pen.put(share_text(share), level_role(share))
+        pen.put(share_text(share), Role.TITLE)
     return pen.done()
 
 

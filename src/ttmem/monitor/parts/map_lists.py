@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from ttmem.monitor.parts.drawing import Pen
 from ttmem.monitor.parts.map_bars import FREE, MapPart, Sort
 from ttmem.snapshot.chip_map import ChipMap, CoreFill
-from ttmem.view.screen import level_role
 from ttmem.view.table import Line, Role, Span
 from ttmem.view.texts import count_text, size_text, tight_size_text
 
@@ -52,7 +51,7 @@ def _number(x: int, width: int) -> str:
 def _cell(core: CoreFill, chip: ChipMap, width: int) -> Iterator[Span]:
     """A figure; where there is no room for two digits, tenths. Full is not said before it is."""
     fraction = core.used_bytes / chip.core_bytes if chip.core_bytes else 0.0
-    role = level_role(fraction)
+    role = Role.PLAIN
     is_worst = (core.x, core.y) == chip.worst
     percent = min(100, int(fraction * 100 + 1e-9))
     if width < _BRACKETED:

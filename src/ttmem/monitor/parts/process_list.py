@@ -1,269 +1,158 @@
-"""What is listed: processes that report or were read, directories of others that may not be read, and processes of
-which only the driver knows that they have a chip open.
+"""The table of processes: which columns there are, what they show, and which of them fit."""
 
-An entry is known by its `stamp`, which stays the same when rows move, and when a daemon comes or goes.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
-from zlib import crc32
 
-from ttmem.devices import PLANNED_POOLS, Pool
-from ttmem.monitor.parts.drawing import MonitorFrame, Pen
-from ttmem.snapshot.host import Foreign
-from ttmem.snapshot.usage import PoolUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.values import Device
+from ttmem.devices import Pool
+from ttmem.monitor.parts.news import whole_age_text
+from ttmem.monitor.parts.process_entries import HELD_POOLS, ProcessEntry
+from ttmem.snapshot.history import ProcessRates
 from ttmem.view.device_tables import devices_word
-from ttmem.view.incidents.lines import is_fresh
-from ttmem.view.table import Line, Role, Span, width_of
-from ttmem.view.texts import UNKNOWN, age_text, count_text, pid_text, size_text, tight_size_text
+from ttmem.view.table import Cell, Column, Layout, Line, Role, Span, cell, clean, clipped, laid_out
+from ttmem.view.texts import (
+    UNKNOWN,
+    count_text,
+    label_text,
+    pid_text,
+    plural,
+    signed_text,
+    size_text,
+    tight_count_text,
+)
 
 __all__ = [
     "COLUMNS",
-    "HELD_POOLS",
-    "SIZES",
     "SORTS",
-    "Cell",
     "ListedEntry",
     "ProcessColumn",
-    "ProcessEntry",
     "ProcessTable",
-    "Sizes",
     "chips_text",
-    "entries_of",
     "in_order",
-    "stamp_of",
     "table_for",
     "tight_age_text",
 ]
 
-_KERNEL_POOLS = (Pool.KERNEL, Pool.ETH, Pool.DISPATCH)
-HELD_POOLS = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool is not Pool.HOST)
-_SECOND_NS = 1_000_000_000
-_NONE: Mapping[int, Device] = MappingProxyType({})
-_NOTHING: Mapping[Pool, PoolUsage] = MappingProxyType({})
-
-
-class ProcessEntry(NamedTuple):
-    """One line of the list; `row` is None where no process reports."""
-
-    stamp: int
-    pid: int | None
-    user: str
-    label: str
-    command: str
-    state: str
-    via: str
-    row: ProcessUsage | None = None
-    parent_pid: int | None = None
-    age_ns: int | None = None
-    chips: Mapping[int, Device] = _NONE  # all there are, by number
-    numbers: tuple[int, ...] = ()  # of those it is on
-    pools: Mapping[Pool, PoolUsage] = _NOTHING
-    refused: Role | None = None  # red while an incident of it is news, then quiet; None: nothing was refused to it
-
-    @property
-    def devices(self) -> list[Device]:
-        return [self.chips[number] for number in self.numbers if number in self.chips]
-
-    @property
-    def is_doubted(self) -> bool:
-        return self.row is not None and bool(self.row.reason or self.row.finding_count)
-
-    @property
-    def is_dead(self) -> bool:
-        return self.state == "ended"
-
-    def used(self, pool: Pool) -> int | None:
-        """What it holds of a pool; unknown, if nothing is known of it at all."""
-        found = self.pools.get(pool)
-        return found.used_bytes if found else self._nothing
-
-    @property
-    def cb_bytes(self) -> int | None:
-        """What cores give up for its circular buffers; those of several programs lie on top of each other."""
-        if self.row is None or Pool.CB not in self.pools:
-            return self._nothing
-        return self.used(Pool.CB) if self.is_read else self.row.cb_planned_bytes
-
-    @property
-    def kernel_bytes(self) -> int | None:
-        """Code of its loaded kernels on all kinds of cores: an inventory."""
-        found = [self.pools[pool].used_bytes for pool in _KERNEL_POOLS if pool in self.pools]
-        return sum(found) if found else self._nothing
-
-    @property
-    def total_bytes(self) -> int | None:
-        """What it holds of device memory: DRAM, trace, L1, L1_SMALL; no inventories, which take no room."""
-        found = [self.pools[pool].used_bytes for pool in HELD_POOLS if pool in self.pools]
-        return sum(found) if found else self._nothing
-
-    @property
-    def peak_bytes(self) -> int | None:
-        """The sum of the peaks of the same pools."""
-        found = [self.pools[pool].peak_bytes for pool in HELD_POOLS if pool in self.pools]
-        return sum(found) if found else self._nothing
-
-    @property
-    def is_peak_lower_bound(self) -> bool:
-        return any(pool.is_lower_bound or pool.is_read for pool in self.pools.values() if pool.pool in HELD_POOLS)
-
-    def is_sample(self, *pools: Pool) -> bool:
-        """Whether what was read of one of these pools is a sample."""
-        return self.is_read and any(self.pools[pool].origin == "sample" for pool in pools if pool in self.pools)
-
-    @property
-    def is_read(self) -> bool:
-        return self.via == "read"
-
-    @property
-    def _nothing(self) -> int | None:
-        """0 for a process of which all is known; None for one of which something or all is not."""
-        is_whole = self.row is not None and not self.row.reason
-        return 0 if self.row and is_whole and self.row.origin not in ("unknown", "read", "sample") else None
-
-
-def stamp_of(row: ProcessUsage) -> int:
-    """A number that no other process of this machine has, whichever source counts."""
-    if not row.pid:
-        return 1 << 70 | row.key  # no process is known: the reader's own number has to do
-    began = (row.start_time_ns or 0) // _SECOND_NS
-    return (row.pid << 32 | began & 0xFFFF_FFFF) + 1
-
-
-def entries_of(frame: MonitorFrame) -> list[ProcessEntry]:
-    """All of them, as they come."""
-    overview = frame.overview
-    if overview is None:
-        return []
-    chips = {usage.device.number: usage.device for usage in overview.devices}
-    listed = [_entry_of(row, overview.time_ns, chips) for row in overview.processes]
-    listed += [_foreign(directory) for directory in overview.foreign]
-    return [*listed, *_silent(frame, overview)]
-
-
-def _entry_of(row: ProcessUsage, time_ns: int, chips: Mapping[int, Device]) -> ProcessEntry:
-    return ProcessEntry(
-        stamp=stamp_of(row),
-        pid=row.pid,
-        user=row.user,
-        label=row.label or row.command,
-        command=row.command,
-        state=row.state,
-        via="read" if row.source == "runtime" else row.source,
-        row=row,
-        parent_pid=row.parent_pid,
-        age_ns=None if row.start_time_ns is None else max(0, time_ns - row.start_time_ns),
-        chips=chips,
-        numbers=row.chips,
-        pools={usage.pool: usage for usage in row.pools},
-        refused=_refused(row, time_ns) if row.was_refused else None,
-    )
-
-
-def _refused(row: ProcessUsage, time_ns: int) -> Role:
-    is_ended = row.state == "ended"
-    return Role.FULL if any(is_fresh(one, time_ns, is_ended=is_ended) for one in row.incidents) else Role.DIM
-
-
-def _foreign(directory: Foreign) -> ProcessEntry:
-    stamp = -(1 << 40) - crc32(f"{directory.what} {directory.path}".encode(errors="replace"))
-    return ProcessEntry(stamp, None, directory.user, f"{directory.what} in {directory.path}", "", "foreign", "")
-
-
-def _silent(frame: MonitorFrame, overview: Snapshot) -> Iterator[ProcessEntry]:
-    """Processes that have a chip open, as the driver says, and report nothing."""
-    known = {row.pid for row in overview.processes if row.is_visible}
-    chips: dict[int, list[str]] = {}
-    commands: dict[int, str] = {}
-    for chip in frame.telemetry or ():
-        for pid, command in zip(chip.pids or (), (*chip.commands, *[""] * len(chip.pids or ())), strict=False):
-            if pid not in known:
-                chips.setdefault(pid, []).append(chip.dev_node)
-                commands[pid] = command
-    for pid, nodes in sorted(chips.items()):
-        command = commands[pid]
-        label = command or f"has {', '.join(nodes)} open"
-        yield ProcessEntry(-pid, pid, "", label, command, "live", "driver")
-
-
-SortKey = int | str
-Cell = tuple[str, Role]
-
-
-class Sizes(NamedTuple):
-    """How sizes and ages are written."""
-
-    is_tight: bool
-    is_ascii: bool
+SortKey = int | float | str
+Text = tuple[str, Role]
 
 
 class ProcessColumn(NamedTuple):
-    """One column. Numbers end at its right edge, names begin at its left."""
+    """One column: what it shows, and by what it is sorted."""
 
     word: str
     title: str
-    tight_width: int
-    width: int
     key: Callable[[ProcessEntry], SortKey]
-    cell: Callable[[ProcessEntry, Sizes], Cell]
+    text: Callable[[ProcessEntry], Text]
     is_right: bool = True
     is_falling: bool = False  # the largest first, unless inverted
+    rank: int = 0  # where room is scarce the highest is left out first; 0 stays
     wide_from: int = 0  # columns of the screen from which on there is room for it
+    is_expert: bool = False  # only where all columns are wanted
+    least: int = 0
+    short: str = ""  # its title where room is scarce
 
 
-def _size_column(word: str, title: str, value: Callable[[ProcessEntry], int | None], *pools: Pool) -> ProcessColumn:
-    def cell(entry: ProcessEntry, sizes: Sizes) -> Cell:
-        return _size_cell(entry, value(entry), sizes, "~" if entry.is_sample(*pools) else "")
+def _size_column(
+    word: str,
+    title: str,
+    value: Callable[[ProcessEntry], int | None],
+    *pools: Pool,
+    rank: int = 0,
+    is_expert: bool = False,
+) -> ProcessColumn:
+    def text(entry: ProcessEntry) -> Text:
+        return _size_text(entry, value(entry), "~" if entry.is_sample(*pools) else "")
 
-    return ProcessColumn(word, title, 6, 9, lambda entry: _or_least(value(entry)), cell, is_falling=True)
+    return ProcessColumn(
+        word, title, lambda entry: _or_least(value(entry)), text, True, True, rank, is_expert=is_expert, least=8
+    )
 
 
-def _size_cell(entry: ProcessEntry, size_bytes: int | None, sizes: Sizes, mark: str) -> Cell:
+def _size_text(entry: ProcessEntry, size_bytes: int | None, mark: str) -> Text:
     if size_bytes is None:
         return UNKNOWN, Role.DIM
-    text = mark + (tight_size_text if sizes.is_tight else size_text)(size_bytes)
     role = Role.DIM if entry.is_dead or not size_bytes else Role.NOTICE if entry.is_read else Role.PLAIN
-    return text, role
+    return mark + size_text(size_bytes), role
 
 
-def _peak_cell(entry: ProcessEntry, sizes: Sizes) -> Cell:
-    at_least = (">" if sizes.is_ascii else "≥") if entry.is_peak_lower_bound else ""
-    return _size_cell(entry, entry.peak_bytes, sizes, at_least)
+def _peak_text(entry: ProcessEntry) -> Text:
+    return _size_text(entry, entry.peak_bytes, "≥" if entry.is_peak_lower_bound else "")
 
 
-def _or_least(value: int | None) -> int:
+def _or_least(value: float | None) -> float:
     """Unknown sorts below nothing."""
     return -1 if value is None else value
 
 
-def _pid_cell(entry: ProcessEntry, sizes: Sizes) -> Cell:
+def _pid_text(entry: ProcessEntry) -> Text:
     if entry.pid is None:
         return "-", Role.DIM
     is_hidden = entry.row is not None and not entry.row.is_visible
     return pid_text(entry.pid, is_visible=not is_hidden), Role.DIM if entry.is_dead else Role.PLAIN
 
 
-def _age_cell(entry: ProcessEntry, sizes: Sizes) -> Cell:
+def _age_text(entry: ProcessEntry) -> Text:
     if entry.age_ns is None:
         return UNKNOWN if entry.pid is not None else "-", Role.DIM
-    return tight_age_text(entry.age_ns) if sizes.is_tight else age_text(entry.age_ns), Role.DIM
+    return whole_age_text(entry.age_ns), Role.DIM
 
 
-_STATE_ROLES = {"live": Role.GOOD, "stale": Role.HIGH, "foreign": Role.NOTICE, "ended": Role.DIM}
+def _core_text(entry: ProcessEntry) -> Text:
+    if entry.core_bytes is None:
+        is_shared = entry.row is not None and entry.row.is_live and bool(entry.numbers)
+        return ("shared" if is_shared else "-"), Role.DIM
+    return size_text(entry.core_bytes), Role.PLAIN
 
 
-def _state_cell(entry: ProcessEntry, sizes: Sizes) -> Cell:
-    return entry.state, _STATE_ROLES[entry.state]
+def _rate_text(entry: ProcessEntry) -> Text:
+    rate = entry.rates.launches_per_second if entry.rates else None
+    return ("-" if rate is None else tight_count_text(rate, digits=3)), Role.PLAIN if rate else Role.DIM
 
 
-def _counted(value: Callable[[ProcessEntry], int | None]) -> Callable[[ProcessEntry, Sizes], Cell]:
-    def cell(entry: ProcessEntry, sizes: Sizes) -> Cell:
+def _cpu_text(entry: ProcessEntry) -> Text:
+    share = entry.rates.host_cpu_share if entry.rates else None
+    return ("-" if share is None else f"{share * 100:.0f}%"), Role.PLAIN if share else Role.DIM
+
+
+def _host_memory_text(entry: ProcessEntry) -> Text:
+    held = entry.rates.host_memory_bytes if entry.rates else None
+    return ("-" if held is None else size_text(held)), Role.PLAIN if held else Role.DIM
+
+
+def _growth_text(entry: ProcessEntry) -> Text:
+    grown = entry.rates.growth_bytes if entry.rates else None
+    if not grown:
+        return ("-" if grown is None else "0"), Role.DIM
+    return f"{'+' if grown > 0 else ''}{signed_text(grown)}", Role.PLAIN
+
+
+def _state_text(entry: ProcessEntry) -> Text:
+    """Running or idle where launches are known; else what is known of the process."""
+    rates = entry.rates
+    if entry.state != "live" or rates is None or rates.launches_per_second is None:
+        return entry.state, Role.NOTICE if entry.state in ("stale", "foreign") else Role.DIM
+    if rates.launches_per_second:
+        return "running", Role.PLAIN
+    if rates.launched_time_ns is None:
+        return "idle", Role.DIM
+    return f"idle {whole_age_text(entry.time_ns - rates.launched_time_ns)}", Role.DIM
+
+
+def _rated(value: Callable[[ProcessRates], float | None]) -> Callable[[ProcessEntry], float]:
+    return lambda entry: _or_least(value(entry.rates) if entry.rates else None)
+
+
+def _growth_key(entry: ProcessEntry) -> float:
+    grown = entry.rates.growth_bytes if entry.rates else None
+    return float("-inf") if grown is None else grown
+
+
+def _counted(value: Callable[[ProcessEntry], int | None]) -> Callable[[ProcessEntry], Text]:
+    def text(entry: ProcessEntry) -> Text:
         count = value(entry)
         return "-" if count is None else count_text(count), Role.DIM
 
-    return cell
+    return text
 
 
 def _launches(entry: ProcessEntry) -> int | None:
@@ -274,8 +163,8 @@ def _alive(entry: ProcessEntry) -> int | None:
     return entry.row.live_count if entry.row else None
 
 
-def _word_cell(text: Callable[[ProcessEntry], str], role: Role = Role.PLAIN) -> Callable[[ProcessEntry, Sizes], Cell]:
-    return lambda entry, sizes: (text(entry), Role.DIM if entry.is_dead else role)
+def _word(text: Callable[[ProcessEntry], str], role: Role = Role.PLAIN) -> Callable[[ProcessEntry], Text]:
+    return lambda entry: (text(entry), Role.DIM if entry.is_dead else role)
 
 
 def _number_key(entry: ProcessEntry) -> int:
@@ -284,36 +173,62 @@ def _number_key(entry: ProcessEntry) -> int:
 
 # In the order in which they stand.
 COLUMNS: tuple[ProcessColumn, ...] = (
-    ProcessColumn("pid", "PID", 7, 8, lambda entry: _or_least(entry.pid), _pid_cell),
-    ProcessColumn(
-        "user", "USER", 8, 12, lambda entry: entry.user, _word_cell(lambda entry: entry.user), is_right=False
-    ),
-    ProcessColumn(
-        "label", "LABEL", 10, 16, lambda entry: entry.label.lower(), _word_cell(lambda e: e.label), is_right=False
-    ),
-    ProcessColumn("chips", "DEV", 4, 8, _number_key, _word_cell(lambda entry: "", Role.INDEX), is_right=False),
+    ProcessColumn("pid", "PID", lambda entry: _or_least(entry.pid), _pid_text, least=5),
+    ProcessColumn("user", "USER", lambda e: e.user, _word(lambda e: e.user), is_right=False, rank=3),
+    ProcessColumn("label", "PROGRAM", lambda e: e.label.lower(), _word(lambda e: e.label), is_right=False),
+    ProcessColumn("chips", "CHIPS", _number_key, _word(lambda e: chips_text(e, 16)), is_right=False, rank=2),
     _size_column("dram", "DRAM", lambda entry: entry.used(Pool.DRAM), Pool.DRAM),
-    _size_column("l1", "L1", lambda entry: entry.used(Pool.L1), Pool.L1),
-    _size_column("cb", "CB", lambda entry: entry.cb_bytes, Pool.CB),
-    _size_column("kernel", "KERN", lambda entry: entry.kernel_bytes),
-    _size_column("total", "TOTAL", lambda entry: entry.total_bytes, *HELD_POOLS),
-    ProcessColumn("peak", "PEAK", 7, 10, lambda entry: _or_least(entry.peak_bytes), _peak_cell, is_falling=True),
-    ProcessColumn("age", "AGE", 5, 11, lambda entry: _or_least(entry.age_ns), _age_cell, is_falling=True),
-    ProcessColumn("state", "STATE", 7, 7, lambda entry: entry.state, _state_cell, is_right=False),
+    ProcessColumn("peak", "PEAK", lambda e: _or_least(e.peak_bytes), _peak_text, True, True, 11, least=8),
+    ProcessColumn("core", "L1 CORE", lambda e: _or_least(e.core_bytes), _core_text, True, True, 4, least=8),
+    _size_column("l1", "L1 BUFFERS", lambda entry: entry.used(Pool.L1), Pool.L1, rank=13, is_expert=True),
+    _size_column("cb", "CIRCULAR", lambda entry: entry.cb_bytes, Pool.CB, rank=14, is_expert=True),
+    _size_column("kernel", "KERNELS", lambda entry: entry.kernel_bytes, rank=15, is_expert=True),
+    _size_column("total", "ALL MEMORY", lambda e: e.total_bytes, *HELD_POOLS, rank=12, is_expert=True),
     ProcessColumn(
-        "launches", "LAUNCHES", 9, 11, lambda e: _or_least(_launches(e)), _counted(_launches), True, True, wide_from=150
+        "rate",
+        "LAUNCHES/s",
+        _rated(lambda rates: rates.launches_per_second),
+        _rate_text,
+        is_falling=True,
+        rank=1,
+        short="LAUNCH/s",
     ),
-    ProcessColumn("alive", "ALIVE", 9, 9, lambda e: _or_least(_alive(e)), _counted(_alive), True, True, wide_from=150),
     ProcessColumn(
-        "via", "VIA", 7, 7, lambda e: e.via, _word_cell(lambda e: e.via, Role.DIM), is_right=False, wide_from=130
+        "host_cpu",
+        "HOST CPU",
+        _rated(lambda rates: rates.host_cpu_share),
+        _cpu_text,
+        True,
+        True,
+        6,
+        short="CPU",
+        least=4,
     ),
     ProcessColumn(
-        "command", "COMMAND", 0, 0, lambda e: e.command, _word_cell(lambda e: e.command, Role.DIM), False, wide_from=170
+        "host_memory",
+        "HOST MEM",
+        _rated(lambda rates: rates.host_memory_bytes),
+        _host_memory_text,
+        is_falling=True,
+        rank=7,
+        least=8,
+    ),
+    ProcessColumn("growth", "GROWTH", _growth_key, _growth_text, is_falling=True, rank=10, least=6),
+    ProcessColumn("age", "AGE", lambda e: _or_least(e.age_ns), _age_text, is_falling=True, rank=9),
+    ProcessColumn("state", "STATE", lambda e: e.state, _state_text, is_right=False, rank=8),
+    ProcessColumn(
+        "launches", "ALL LAUNCHES", lambda e: _or_least(_launches(e)), _counted(_launches), True, True, 16, 0, True
+    ),
+    ProcessColumn("alive", "ALIVE", lambda e: _or_least(_alive(e)), _counted(_alive), True, True, 17, 0, True),
+    ProcessColumn("via", "VIA", lambda e: e.via, _word(lambda e: e.via, Role.DIM), False, False, 18, 0, True),
+    ProcessColumn(
+        "command", "COMMAND", lambda e: e.command, _word(lambda e: e.command, Role.DIM), False, False, 19, wide_from=140
     ),
 )
-SIZES = ("dram", "l1", "cb", "kernel", "total")
 _BY_WORD = {column.word: column for column in COLUMNS}
 SORTS: tuple[str, ...] = tuple(column.word for column in COLUMNS)
+_LABEL_LEAST, _LABEL_MOST, _USER_MOST = 13, 40, 12
+_COMMAND_LEAST = 16
 
 
 def chips_text(entry: ProcessEntry, width: int) -> str:
@@ -340,13 +255,6 @@ def in_order(entries: Sequence[ProcessEntry], word: str, *, is_inverted: bool) -
     return ordered
 
 
-_STRETCHING = ("label", "command")
-_DROPPED_FIRST = ("via", "alive", "launches", "kernel", "cb", "age", "user", "peak", "chips", "l1")
-_LABEL_LEAST, _LABEL_ROOMY, _LABEL_MOST = 9, 16, 32
-_COMMAND_LEAST = 16
-_PID_LEAST = 5
-
-
 class ListedEntry(NamedTuple):
     """An entry on the screen: where it hangs in a tree, and what the user did to it."""
 
@@ -359,98 +267,126 @@ class ListedEntry(NamedTuple):
 class ProcessTable(NamedTuple):
     """Columns and their widths, for one picture."""
 
-    columns: tuple[tuple[ProcessColumn, int], ...]
+    columns: tuple[ProcessColumn, ...]
+    layout: Layout
     sort: str
-    sizes: Sizes
     width: int
+    is_ascii: bool
 
     @property
     def has_sort(self) -> bool:
         """Whether the column that is sorted by is to be seen."""
-        return any(column.word == self.sort for column, _ in self.columns)
+        return any(self.columns[at].word == self.sort for at in self.layout.shown)
 
-    def titles(self, *, is_inverted: bool) -> Line:
+    def titles(self) -> Line:
         """What the columns are, and which one the list is sorted by."""
-        pen = Pen().put(" ")
-        for column, width in self.columns:
-            title, role = column.title, Role.HEAD
-            if column.word == self.sort:
-                title, role = self._pointed(column, is_inverted), Role.KEY
-            if column.is_right:
-                pen.right(title, width, role)
-            else:
-                pen.put(" ").left(title, width, role)
-        return pen.done()
-
-    def _pointed(self, column: ProcessColumn, is_inverted: bool) -> str:
-        is_falling = column.is_falling != is_inverted
-        arrow = ("v" if is_falling else "^") if self.sizes.is_ascii else ("▼" if is_falling else "▲")
-        return column.title + arrow
+        sorted_by = [at for at, column in enumerate(self.columns) if column.word == self.sort]
+        return self.layout.titles(dict.fromkeys(sorted_by, Role.KEY))
 
     def line(self, shown: ListedEntry) -> Line:
-        entry = shown.entry
-        pen = Pen()
-        mark = Role.HIGH if entry.is_doubted and entry.refused is not Role.FULL else entry.refused
-        pen.put(
-            "*" if shown.is_tagged else " " if mark is None else "!",
-            Role.TAGGED if shown.is_tagged else mark or Role.PLAIN,
-        )
-        for column, width in self.columns:
-            text, role = column.cell(entry, self.sizes)
-            if column.is_right:
-                pen.right(text, width, role)
-                continue
-            if column.word == "label":
-                text = shown.branch + text
-            elif column.word == "chips":
-                text = chips_text(entry, width)
-            pen.name(" " + text, width + 1, role, is_ascii=self.sizes.is_ascii)
-        line = pen.to(self.width).done()
+        line = self.layout.line([_cell_of(column, shown, self.is_ascii) for column in self.columns])
+        taken = sum(span.width for span in line)
+        line = (*line, Span(" " * max(0, self.width - taken)))
         if shown.is_selected:
             return (Span("".join(span.text for span in line), Role.SELECTED),)
         if shown.is_tagged:
             return tuple(Span(span.text, Role.TAGGED) for span in line)
         return line
 
-
-def table_for(entries: Sequence[ProcessEntry], sort: str, width: int, *, is_ascii: bool) -> ProcessTable:
-    """The columns that fit beside a label one can read, for entries that are to be seen."""
-    wanted = [column for column in COLUMNS if width >= column.wide_from]
-    has_samples = any(entry.is_sample(*Pool) for entry in entries)  # marked, one column more
-    has_unknown_age = any(entry.age_ns is None and entry.pid is not None for entry in entries)  # longer than any age
-    for is_tight in (False, True):
-        sizes = Sizes(is_tight, is_ascii)
-        widths = {column.word: _width(column, entries, sizes, sort) for column in wanted}
-        widths |= {word: widths[word] + has_samples for word in SIZES} | {"age": widths["age"] + has_unknown_age}
-        label = width - _taken(wanted, widths)
-        if label >= (_LABEL_LEAST if is_tight else _LABEL_ROOMY):
-            break
-    for word in _DROPPED_FIRST:
-        if label >= _LABEL_LEAST:
-            break
-        wanted = [column for column in wanted if column.word != word]
-        label = width - _taken(wanted, widths)
-    widths["label"] = max(0, label)
-    command = label - _LABEL_MOST - 1
-    if command >= _COMMAND_LEAST and any(column.word == "command" for column in wanted):
-        widths |= {"label": _LABEL_MOST, "command": command}
-    else:
-        wanted = [column for column in wanted if column.word != "command"]
-    return ProcessTable(tuple((column, widths[column.word]) for column in wanted), sort, sizes, width)
+    def total(self, entries: Sequence[ProcessEntry]) -> Line:
+        """The sums of those that live."""
+        living = [entry for entry in entries if not entry.is_dead]
+        words = {
+            "label": f"  {plural(len(living), 'process', 'es')}",
+            **{word: _sum_text(living, word) for word in ("dram", "rate", "host_cpu", "host_memory")},
+        }
+        return self.layout.line([cell(words.get(column.word, ""), Role.TITLE) for column in self.columns])
 
 
-def _taken(columns: Sequence[ProcessColumn], widths: Mapping[str, int]) -> int:
-    """By the mark, and by everything but the label."""
-    return 2 + sum(widths[column.word] + (not column.is_right) for column in columns if column.word not in _STRETCHING)
+def _sum_text(entries: Sequence[ProcessEntry], word: str) -> str:
+    """A sum of what is known; empty if nothing is."""
+    rates = [entry.rates for entry in entries if entry.rates]
+    if word == "dram":
+        return size_text(sum(entry.used(Pool.DRAM) or 0 for entry in entries))
+    if word == "rate":
+        launches = [one.launches_per_second for one in rates if one.launches_per_second is not None]
+        return tight_count_text(sum(launches), digits=3) if launches else ""
+    if word == "host_cpu":
+        shares = [one.host_cpu_share for one in rates if one.host_cpu_share is not None]
+        return f"{sum(shares) * 100:.0f}%" if shares else ""
+    held = [one.host_memory_bytes for one in rates if one.host_memory_bytes is not None]
+    return size_text(sum(held)) if held else ""
 
 
-def _width(column: ProcessColumn, entries: Sequence[ProcessEntry], sizes: Sizes, sort: str) -> int:
-    """As wide as it is; columns of short words only as wide as the longest. The one sorted by has an arrow."""
-    title = len(column.title) + (1 + column.is_right if column.word == sort else 0)
-    most = max(title, column.tight_width if sizes.is_tight else column.width)
-    if column.word not in ("pid", "user", "state"):
-        return most
-    longest = max((width_of(column.cell(entry, sizes)[0]) for entry in entries), default=0)
+def _cell_of(column: ProcessColumn, shown: ListedEntry, is_ascii: bool) -> Cell:
+    entry = shown.entry
+    text, role = column.text(entry)
     if column.word == "pid":
-        return max(_PID_LEAST, title, longest + 1)
-    return max(title, min(most, longest))
+        return cell(("*" if shown.is_tagged else "") + text, role)
+    if column.word == "label":
+        mark, mark_role = _mark(entry, is_ascii)
+        name = shown.branch + clean(label_text(text))
+        is_red = entry.refused is Role.FULL
+        return lambda width: (
+            Span(f"{mark} ", mark_role),
+            Span(_safe(name, width - 2, is_ascii), Role.FULL if is_red else role),
+        )
+    if column.word in ("user", "command"):
+        return lambda width: cell(_safe(clean(text), width, is_ascii), role)
+    return cell(text.replace("≥", ">=") if is_ascii else text, role)
+
+
+def _safe(text: str, width: int, is_ascii: bool) -> str:
+    shown = "".join(one if one.isascii() else "?" for one in text) if is_ascii and not text.isascii() else text
+    return clipped(shown, max(0, width), is_ascii=is_ascii)
+
+
+def _mark(entry: ProcessEntry, is_ascii: bool) -> Text:
+    """What is wrong: an incident goes before a doubt, and an old one after it."""
+    if entry.refused is Role.FULL:
+        return "!" if is_ascii else "✖", Role.FULL
+    if entry.is_doubted:
+        return "?", Role.NOTICE
+    return ("!" if is_ascii else "✖", Role.DIM) if entry.refused else (" ", Role.PLAIN)
+
+
+def table_for(
+    entries: Sequence[ProcessEntry],
+    sort: str,
+    width: int,
+    *,
+    is_ascii: bool,
+    is_inverted: bool = False,
+    is_full: bool = False,
+    has_branches: bool = False,
+) -> ProcessTable:
+    """The columns that fit beside a name one can read, for entries that are to be seen; `is_full`: also those for
+    experts."""
+    wanted = tuple(column for column in COLUMNS if is_full or not column.is_expert or column.word == sort)
+    longest = max((len(label_text(entry.label)) for entry in entries), default=0)
+    columns = [
+        _measured(_column(column, sort, is_inverted=is_inverted, is_ascii=is_ascii), column.word, entries, longest)
+        for column in wanted
+    ]
+    rows = [[_cell_of(column, ListedEntry(entry), is_ascii) for column in wanted] for entry in entries]
+    layout = laid_out(columns, rows, width=width)
+    return ProcessTable(wanted, layout, sort, width, is_ascii)
+
+
+def _column(column: ProcessColumn, sort: str, *, is_inverted: bool, is_ascii: bool) -> Column:
+    title, short = column.title, column.short
+    rank = column.rank
+    if column.word == sort:
+        is_falling = column.is_falling != is_inverted
+        arrow = ("v" if is_falling else "^") if is_ascii else ("▼" if is_falling else "▲")
+        title, short, rank = title + arrow, short and short + arrow, 0
+    return Column(title, column.is_right, column.least, None, column.wide_from, rank, short)
+
+
+def _measured(column: Column, word: str, entries: Sequence[ProcessEntry], longest: int) -> Column:
+    """Columns of words take what they need, and some of them what is left."""
+    if word == "label":
+        return column._replace(least=_LABEL_LEAST, most=max(_LABEL_LEAST, min(_LABEL_MOST, longest + 2)))
+    if word == "user":
+        return column._replace(least=min(_USER_MOST, max((len(entry.user) for entry in entries), default=4)))
+    return column._replace(least=_COMMAND_LEAST, most=400) if word == "command" else column

@@ -44,6 +44,7 @@ __all__ = [
     "sentence_line",
     "site_line",
     "title_line",
+    "total_texts",
 ]
 
 NOWHERE = ChipName(-1, ChipId(0), None, False, "")  # stands for any chip when things are compared
@@ -178,6 +179,19 @@ def _all_chips(pen: Pen, group: Sequence[ProcessDevice], sheet: Sheet) -> Pen:
     if _chips_text(group) is None and room > _CHIP:
         pen.put("  ").name(devices_word((one.device for one in group), room), room, Role.INDEX, is_ascii=sheet.is_ascii)
     return pen
+
+
+def total_texts(groups: Sequence[Sequence[ProcessDevice]]) -> Iterator[str]:
+    """What only ever grows, pool by pool, on each chip."""
+    for group in groups:
+        words = [
+            f"{usage.pool.word} {size_text(size_bytes)} {total.word}"
+            for usage in group[0].shown_pools
+            for total, size_bytes in usage.totals
+            if size_bytes
+        ]
+        if words:
+            yield f"device {devices_word(one.device for one in group)}: {', '.join(words)}"
 
 
 def phase_titles(sheet: Sheet) -> Line:

@@ -1,423 +1,233 @@
-"""Everything at a glance: every chip with its bars and figures, and below them, where there is room, who holds most.
+"""Everything at a glance: each chip with one headline for DRAM and one for L1, who uses them, and what happened.
 
-Arrows move from chip to chip; `selected` is the chip under the cursor, whose map the app opens. Every chip has a place
-from 80 x 20 on up to 32 chips; where even single lines are too many, the chips scroll with the cursor.
+Up to 8 chips are cards, or two lines each where there is less room; more are one row each, equal ones folded, the
+fullest first. Arrows move from chip to chip; `selected` is the chip under the cursor, whose map the app opens.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-from ttmem.devices import Pool
-from ttmem.monitor.parts.cards import (
-    BESIDE,
-    HISTORY_SECONDS,
-    INDENT,
-    PAIR_INDENT,
-    Arrangement,
-    cell_lines,
-    figures_across,
-    name_width,
-)
-from ttmem.monitor.parts.chip_figures import MOST_BESIDE, ChipCard, chip_of, figure_count
-from ttmem.monitor.parts.drawing import ChipSpot, DrawArea, Drawing, Layout, MonitorFrame, Pen, Wanted, shown_name
-from ttmem.monitor.parts.process_list import ListedEntry, entries_of, in_order, table_for
-from ttmem.monitor.parts.single_lines import LinePlan, line_plan, single_line, titles_line
-from ttmem.snapshot.identity import chip_of as driver_chip_of
-from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
-from ttmem.view.device_tables import device_word
-from ttmem.view.incidents.lines import lines_of, marked_chips, next_step, told_incidents, unkept_texts
-from ttmem.view.table import Line, Role, Span, clipped, width_of
-from ttmem.view.texts import Sample, plural
+from ttmem.monitor.parts.chips.cards import CARD_LINES, GUTTER, card_lines, figure_rows
+from ttmem.monitor.parts.chips.figures import ChipView, chip_views
+from ttmem.monitor.parts.chips.rows import ChipGroup, alone, fullest_first, grouped, row_plan
+from ttmem.monitor.parts.drawing import ChipSpot, DrawArea, Drawing, MonitorFrame, Wanted
+from ttmem.monitor.screens import empty
+from ttmem.monitor.screens.overview_panels import heading, legend_lines, panels
+from ttmem.snapshot.usage import DeviceUsage
+from ttmem.view.table import Line, Role, Span, fitted
+from ttmem.view.texts import plural
 
-__all__ = [
-    "INITIAL",
-    "OverviewState",
-    "acted",
-    "arranged",
-    "chip_marks",
-    "draw",
-    "fresh_count",
-    "incident_lines",
-    "pointed",
-    "selected",
-    "wanted",
-]
+__all__ = ["INITIAL", "OverviewState", "acted", "draw", "form_of", "pointed", "selected", "wanted"]
 
-_PROCESSES_LEAST = 2  # rows of processes that chips leave room for, if there are as many
-_PROCESSES_WANTED = 8  # rows that the history leaves to them before it grows tall
-_ABOVE_PROCESSES = 2  # a blank and the titles
-SamplesOfChips = dict[tuple[str | int, Pool], Sequence[Sample]]
-GUTTER = 2  # blanks between two columns of chips
-_BETWEEN = Span(" " * GUTTER)
-_LEAST = {"card": 50, "pair": 39, "line": 39}  # columns a chip needs
-_FIGURES_LEAST = 46  # columns from which on figures stand below a pair of bars
-_LINE_INFORMATIVE = 112  # columns from which on a single line shows more than a pair of bars without figures
-_INDEX = 2  # columns of an index
-_BAR_AND_NUMBERS = 34  # of a short bar, used of total and the share, beside the name
-_HISTORY_LEAST, _HISTORY_MOST = 3, 10  # rows of a history
-_INCIDENTS_MOST = 3  # lines of incidents above the chips
-_INCIDENTS_HEIGHT = 8  # of a screen that has room for more than one of them
+HISTORY_SECONDS = 60
+_MANY = 8  # chips, from which on there is one row for each
+_CARD_LEAST = 50  # columns of a card
+_CARD_GOOD = 58
+_FRAMED = 100  # columns from which on there are frames
+_PROCESSES = 5  # lines that cards leave to processes
+Form = Literal["cards", "pairs", "rows"]
+Order = Literal["", "number", "fullest"]
 
 
 class OverviewState(NamedTuple):
-    """Which chip the cursor is on, by its number; None before it was moved."""
+    """What the user chose; empty where it depends on how many chips there are."""
 
-    chip: int | None = None
+    chip: int | None = None  # under the cursor, by its number; None before it was moved
+    order: Order = ""
+    is_grouped: bool | None = None
 
 
 INITIAL = OverviewState()
+
+
+class _Shape(NamedTuple):
+    """How chips are drawn, and which of them together."""
+
+    form: Form
+    across: int
+    height: int  # of one
+    groups: Sequence[ChipGroup]
+
+    @property
+    def rows(self) -> int:
+        return -(-len(self.groups) // self.across)
+
+    @property
+    def above(self) -> int:
+        """Titles."""
+        return 0 if self.form == "cards" else 1
 
 
 def draw(frame: MonitorFrame, area: DrawArea, state: OverviewState) -> Drawing:
     overview = frame.overview
     if overview is None:
         return Drawing(((), (Span(" Waiting for figures ...", Role.DIM),)))
-    incidents = incident_lines(frame, area)
-    lines: list[Line] = [_heading(frame, overview, area), *incidents]
-    if not overview.devices:
-        lines += [(), (Span(" No chip is open, and no process reports.", Role.DIM),)]
-        return Drawing(tuple([*lines, *_processes(frame, area, area.height - len(lines))][: area.height]))
-    how = _arrangement(frame, area, len(incidents))
-    chips, spots = _chips(frame, area, state, how, len(lines))
-    lines += chips
-    lines += _processes(frame, area, area.height - len(lines))
+    if not overview.devices and not overview.live:
+        return empty.draw(frame, area)
+    legend = legend_lines(area)
+    lines: list[Line] = [heading(frame, area)]
+    chips = chip_views(frame, state.chip, is_ascii=area.is_ascii)
+    shape = _shape(chips, area, state, len(overview.live))
+    room = area.height - len(lines) - len(legend)
+    drawn, spots, hidden = _chip_lines(shape, chips, area, state, room, len(lines))
+    lines += drawn
+    lines += panels(frame, chips, area, area.height - len(lines) - len(legend))
+    lines += [()] * (area.height - len(lines) - len(legend))
+    lines = [fitted(line, area.width) for line in (*lines[: max(1, area.height - len(legend))], *legend)]
     hits = {spot.row: spot.number for spot in reversed(spots)}
-    hidden = len(overview.devices) - len({spot.number for spot in spots})
     return Drawing(tuple(lines[: area.height]), hits, tuple(spots), hidden)
 
 
+def form_of(chip_count: int, area: DrawArea, process_count: int) -> Form:
+    """How so many chips are drawn in that much room."""
+    if area.layout == "full":
+        return "cards"
+    if area.layout == "compact" or chip_count > _MANY:
+        return "rows"
+    processes = min(process_count, 2) and _PROCESSES
+    card_rows = -(-chip_count // _across(chip_count, area.width))
+    if area.width >= _FRAMED and 1 + card_rows * CARD_LINES + processes + 2 <= area.height:
+        return "cards"
+    return "pairs" if 2 + 2 * chip_count + processes + 1 <= area.height else "rows"
+
+
+def _across(chip_count: int, width: int) -> int:
+    least = _CARD_GOOD if width >= _FRAMED else _CARD_LEAST
+    return max(1, min(chip_count, (width + GUTTER) // (least + GUTTER)))
+
+
+def _shape(chips: Sequence[ChipView], area: DrawArea, state: OverviewState, process_count: int) -> _Shape:
+    form = form_of(len(chips), area, process_count)
+    is_many = len(chips) > _MANY
+    is_grouped = is_many and form == "rows" if state.is_grouped is None else state.is_grouped and form == "rows"
+    groups = grouped(chips) if is_grouped else alone(chips)
+    if state.order == "fullest" or (not state.order and is_many):
+        groups = fullest_first(groups)
+    if form != "cards":
+        return _Shape(form, 1, 2 if form == "pairs" else 1, groups)
+    across = _across(len(chips), area.width)
+    extra = 0
+    if area.layout == "full" and chips:
+        inner = _card_width(area.width, across) - 2
+        extra = max(len(figure_rows(chip, inner, area)) for chip in chips)
+    return _Shape(form, across, CARD_LINES + extra, groups)
+
+
+def _card_width(width: int, across: int) -> int:
+    return (width - GUTTER * (across - 1)) // across
+
+
+def _chip_lines(
+    shape: _Shape, chips: Sequence[ChipView], area: DrawArea, state: OverviewState, room: int, top: int
+) -> tuple[list[Line], list[ChipSpot], int]:
+    """The lines of all chips that fit, where each of them is, and how many do not fit."""
+    if not shape.groups:
+        return [], [], 0
+    has_total = shape.form == "rows" and len(chips) > 1
+    fitting = max(1, (room - shape.above - has_total) // shape.height)
+    if fitting < shape.rows:
+        fitting = max(1, (room - shape.above - has_total - 1) // shape.height)  # one line says how many are hidden
+    first = _window(shape, fitting, state)
+    shown = range(first, min(shape.rows, first + fitting))
+    drawn, spots = _cards(shape, shown, area) if shape.form == "cards" else _rows(shape, chips, shown, area)
+    spots = [spot._replace(row=spot.row + top) for spot in spots]
+    count = sum(len(group.chips) for group in shape.groups)
+    visible = [group for row in shown for group in shape.groups[row * shape.across : (row + 1) * shape.across]]
+    hidden = count - sum(len(group.chips) for group in visible)
+    if hidden:
+        drawn = drawn[: max(1, room - 1)]
+        drawn.append((Span(f" {plural(hidden, 'more chip', 's')}, PgDn and PgUp", Role.DIM),))
+    return drawn, spots, hidden
+
+
+def _window(shape: _Shape, fitting: int, state: OverviewState) -> int:
+    """The first row that is shown, so that the cursor is among them."""
+    cursor = _cursor(shape.groups, state) or 0
+    return max(0, min(cursor // shape.across - fitting + 1, shape.rows - fitting))
+
+
+def _cursor(groups: Sequence[ChipGroup], state: OverviewState) -> int | None:
+    found = (at for at, group in enumerate(groups) if any(chip.number == state.chip for chip in group.chips))
+    return next(found, None)
+
+
+def _cards(shape: _Shape, shown: range, area: DrawArea) -> tuple[list[Line], list[ChipSpot]]:
+    width = _card_width(area.width, shape.across)
+    lines: list[Line] = []
+    spots: list[ChipSpot] = []
+    for row in shown:
+        groups = shape.groups[row * shape.across : (row + 1) * shape.across]
+        cards = [card_lines(group.first, width, area, has_figures=area.layout == "full") for group in groups]
+        height = max(map(len, cards))
+        for at, group in enumerate(groups):
+            left = at * (width + GUTTER)
+            spots += [
+                ChipSpot(len(lines) + line, left, left + width, group.first.number) for line in range(len(cards[at]))
+            ]
+        blank = (Span(" " * width),)
+        for line in range(height):
+            parts = [card[line] if line < len(card) else blank for card in cards]
+            joined = [span for part in parts for span in (*part, Span(" " * GUTTER))]
+            lines.append(tuple(joined[:-1]))
+    return lines, spots
+
+
+def _rows(shape: _Shape, chips: Sequence[ChipView], shown: range, area: DrawArea) -> tuple[list[Line], list[ChipSpot]]:
+    plan = row_plan(shape.groups, chips, area, is_paired=shape.form == "pairs")
+    lines: list[Line] = [plan.titles()]
+    spots: list[ChipSpot] = []
+    for at in shown:
+        group = shape.groups[at]
+        drawn = [plan.line(group)]
+        if shape.form == "pairs":
+            drawn.append(plan.below(group.first))
+        spots += [ChipSpot(len(lines) + line, 0, area.width, group.first.number) for line in range(len(drawn))]
+        lines += drawn
+    if shape.form == "rows" and len(chips) > 1:
+        lines.append(plan.total(chips))
+    return lines, spots
+
+
 def acted(action: str, state: OverviewState, frame: MonitorFrame, area: DrawArea) -> OverviewState:
-    """Arrows go from chip to chip; close takes the cursor away."""
+    """Arrows go from chip to chip; close takes the cursor away; order and groups are changed."""
     if frame.overview is None or not frame.overview.devices:
         return state
-    numbers = [usage.device.number for usage in frame.overview.devices]
-    how = _arrangement(frame, area, len(incident_lines(frame, area)))
-    page = how.columns * max(1, (area.height - 2) // (how.height + how.gap))
-    steps = {"left": -1, "right": 1, "up": -how.columns, "down": how.columns, "page_up": -page, "page_down": page}
-    steps |= {"home": -len(numbers), "end": len(numbers)}
+    chips = chip_views(frame, state.chip, is_ascii=area.is_ascii)
+    shape = _shape(chips, area, state, len(frame.overview.live))
+    if action == "order":
+        is_fullest = state.order == "fullest" or (not state.order and len(chips) > _MANY)
+        return state._replace(order="number" if is_fullest else "fullest")
+    if action == "group":
+        is_grouped = len(shape.groups) < len(chips) if state.is_grouped is None else state.is_grouped
+        return state._replace(is_grouped=not is_grouped)
     if action == "close" and state.chip is not None:
-        return OverviewState()
+        return state._replace(chip=None)
+    page = shape.across * max(1, (area.height - 4) // shape.height)
+    count = len(shape.groups)
+    steps = {"left": -1, "right": 1, "up": -shape.across, "down": shape.across, "page_up": -page, "page_down": page}
+    steps |= {"home": -count, "end": count}
     if action not in steps:
         return state
-    if state.chip not in numbers:
-        return OverviewState(numbers[0] if steps[action] > 0 or action == "home" else numbers[-1])
-    at = numbers.index(state.chip) + steps[action]
-    if action in ("home", "end", "page_up", "page_down"):
-        at = max(0, min(at, len(numbers) - 1))
-    return state._replace(chip=numbers[at]) if 0 <= at < len(numbers) else state
+    cursor = _cursor(shape.groups, state)
+    if cursor is None:
+        at = 0 if steps[action] > 0 or action == "home" else count - 1
+    else:
+        at = cursor + steps[action]
+        if action in ("home", "end", "page_up", "page_down"):
+            at = max(0, min(at, count - 1))
+    return state._replace(chip=shape.groups[at].first.number) if 0 <= at < count else state
 
 
 def pointed(hit: int, state: OverviewState) -> OverviewState:
     """A click on a chip; `hit` is its number."""
-    return OverviewState(hit)
+    return state._replace(chip=hit)
 
 
 def wanted(frame: MonitorFrame, state: OverviewState) -> Wanted:
-    return Wanted(history_seconds=HISTORY_SECONDS, has_telemetry=frame.telemetry is None)  # nodes stay what they are
+    return Wanted(history_seconds=HISTORY_SECONDS, has_telemetry=True)
 
 
 def selected(state: OverviewState, frame: MonitorFrame) -> DeviceUsage | None:
     """The chip under the cursor."""
     devices = frame.overview.devices if frame.overview else ()
     return next((usage for usage in devices if usage.device.number == state.chip), None)
-
-
-def _heading(frame: MonitorFrame, overview: Snapshot, area: DrawArea) -> Line:
-    """Host, who counted, how many of everything, and whether all is well; the app shows the time."""
-    dead = sum(row.state == "ended" for row in overview.processes)
-    incidents = sum(max(row.incident_count, 1) for row in overview.processes if row.was_refused)
-    findings = sum(row.finding_count for row in overview.processes)
-    known = {row.pid or None for row in overview.processes if row.finding_count}  # theirs are among those of all
-    findings += sum(finding.count for finding in overview.findings if finding.pid not in known)
-    parts = [
-        (overview.host.hostname, Role.TITLE),
-        (overview.source, Role.DIM),
-        (plural(len(overview.devices), "chip", "s"), Role.PLAIN),
-        (plural(len(overview.processes) - dead, "process", "es"), Role.PLAIN),
-        (plural(incidents, "incident", "s") if incidents else "", Role.FULL if fresh_count(frame) else Role.PLAIN),
-        (plural(findings, "finding", "s") if findings else "", Role.HIGH),
-        (
-            f"incomplete: {overview.reason}" if overview.reason else "complete",
-            Role.HIGH if overview.reason else Role.GOOD,
-        ),
-        (f"{dead:,} ended" if dead else "", Role.DIM),
-        (plural(len(overview.foreign), "foreign directory", "") if overview.foreign else "", Role.NOTICE),
-    ]
-    pen = Pen()
-    for text, role in parts:
-        text = shown_name(text, area.is_ascii)
-        taken = width_of(text)
-        if text and pen.at + 3 + taken <= area.width:
-            pen.put(" " if not pen.at else " | " if area.is_ascii else " · ", Role.DIM)
-            pen.name(text, taken, role, is_ascii=area.is_ascii)
-    return pen.done()
-
-
-def _arrangement(frame: MonitorFrame, area: DrawArea, above: int) -> Arrangement:
-    """The fullest that leaves room for some processes, if any does; else the fullest that fits below so many lines."""
-    assert frame.overview is not None
-    chip_count, height = len(frame.overview.devices), area.height - 1 - above
-    processes = min(_PROCESSES_LEAST, len(frame.overview.processes))
-    figures = max(map(figure_count, frame.overview.devices))
-    names = max(len(device_word(usage.device)) for usage in frame.overview.devices)
-    for reserve in (processes + _ABOVE_PROCESSES if processes else 0, 0):
-        how = arranged(
-            chip_count,
-            figures,
-            area.width,
-            height - reserve,
-            layout=area.layout,
-            has_history=frame.history is not None,
-            aside=min(_PROCESSES_WANTED, len(frame.overview.processes)) - processes,
-            names=names,
-        )
-        if how.lines(chip_count) <= height - reserve:
-            return how
-    return how
-
-
-def _chips(
-    frame: MonitorFrame, area: DrawArea, state: OverviewState, how: Arrangement, above: int
-) -> tuple[list[Line], list[ChipSpot]]:
-    """The lines of all chips, and where each of them is."""
-    assert frame.overview is not None
-    samples, marks = _samples(frame), chip_marks(frame)
-    chips = [
-        _chip(
-            usage,
-            samples,
-            marks.get(usage.device.uuid or usage.device.name),
-            is_selected=usage.device.number == state.chip,
-            is_ascii=area.is_ascii,
-        )
-        for usage in frame.overview.devices
-    ]
-    names = name_width(chips, how.width)
-    lines: list[Line] = []
-    plan = line_plan(chips, names, how.width) if how.form == "line" else None
-    if plan:
-        lines.append(_side_by_side([[titles_line(plan, chips, how.width)]] * min(how.columns, len(chips)), 0))
-    spots: list[ChipSpot] = []
-    first, count = _window(chips, how, area.height - above - len(lines), state)
-    for row in range(first, first + count):
-        shown = chips[row * how.columns : (row + 1) * how.columns]
-        cells = [_cell(chip, _dev_node(frame, chip), how, plan or names, is_ascii=area.is_ascii) for chip in shown]
-        lines += [()] * how.gap
-        begin = len(lines)
-        spots += _spots([chip.usage.device.number for chip in shown], how, above + begin)
-        lines += [_side_by_side(cells, at) for at in range(how.height)]
-    return lines, spots
-
-
-def _chip(
-    usage: DeviceUsage, samples: SamplesOfChips, refused: Role | None, *, is_selected: bool, is_ascii: bool
-) -> ChipCard:
-    known_by = usage.device.uuid or usage.device.number
-    found = samples.get((known_by, Pool.DRAM), ()), samples.get((known_by, Pool.L1), ())
-    chip = chip_of(usage, found, is_selected=is_selected, is_ascii=is_ascii)
-    return chip._replace(refused=refused)
-
-
-def _cell(chip: ChipCard, dev_node: str, how: Arrangement, plan: LinePlan | int, *, is_ascii: bool) -> Sequence[Line]:
-    """The lines of a chip: one by a plan, or a card or a pair of bars behind a name of so many columns."""
-    if isinstance(plan, LinePlan):
-        return [single_line(chip, plan, how.width, is_ascii=is_ascii)]
-    return cell_lines(chip, dev_node, how, plan, is_ascii=is_ascii)
-
-
-def _window(chips: Sequence[ChipCard], how: Arrangement, height: int, state: OverviewState) -> tuple[int, int]:
-    """First row of cells and how many, so that the cursor is among them."""
-    rows = how.rows(len(chips))
-    fitting = min(rows, max(1, height // (how.height + how.gap)))
-    cursor = next((at for at, chip in enumerate(chips) if chip.is_selected), 0) // how.columns
-    return max(0, min(cursor - fitting + 1, rows - fitting)), fitting
-
-
-def _spots(shown: Sequence[int], how: Arrangement, first: int) -> list[ChipSpot]:
-    """Of a row of cells that begins in that row of the screen."""
-    step = how.width + GUTTER
-    return [
-        ChipSpot(row, at * step, at * step + how.width, number)
-        for row in range(first, first + how.height)
-        for at, number in enumerate(shown)
-    ]
-
-
-def _side_by_side(cells: Sequence[Sequence[Line]], at: int) -> Line:
-    """One line of all cells of a row."""
-    spans: list[Span] = []
-    for cell in cells:
-        spans += [*cell[at], _BETWEEN]
-    return tuple(spans[:-1])
-
-
-def _samples(frame: MonitorFrame) -> SamplesOfChips:
-    """What chips held over the last minute, by their unique id, or by their number if they have none."""
-    if frame.history is None:
-        return {}
-    count = max(1, HISTORY_SECONDS * 10**9 // frame.history.interval_ns)
-    wanted = [one for one in frame.history.series if one.pool in (Pool.DRAM, Pool.L1)]
-    return {
-        (one.uuid or one.device, one.pool): one.samples if len(one.samples) <= count + 1 else one.samples[-count:]
-        for one in wanted  # a longer stretch is there as long as that of another view is the last one that came
-    }
-
-
-def _dev_node(frame: MonitorFrame, chip: ChipCard) -> str:
-    """Which node of the driver it is, where that is known."""
-    found = driver_chip_of(chip.usage.device, frame.telemetry) if frame.telemetry else None
-    return found.dev_node if found else ""
-
-
-def _processes(frame: MonitorFrame, area: DrawArea, height: int) -> list[Line]:
-    """Who holds most, in what is left of the screen."""
-    if height <= _ABOVE_PROCESSES:
-        return []
-    entries = in_order([entry for entry in entries_of(frame) if not entry.is_dead], "total", is_inverted=False)
-    rows = min(len(entries), height - _ABOVE_PROCESSES)
-    if not rows:
-        return []
-    table = table_for(entries[:rows], "total", area.width, is_ascii=area.is_ascii)
-    return [(), table.titles(is_inverted=False), *(table.line(ListedEntry(entry)) for entry in entries[:rows])]
-
-
-# ---- how chips are arranged: the fullest way of drawing them that fits, in as few columns as it takes
-
-
-def arranged(
-    chip_count: int,
-    figure_count: int,
-    width: int,
-    height: int,
-    *,
-    layout: Layout,
-    has_history: bool,
-    aside: int = 0,
-    names: int = _INDEX,
-) -> Arrangement:
-    """The fullest that fits; if none does, the barest of those asked for, which has to be scrolled.
-
-    So many rows are left `aside` before the history grows tall; `names` of chips are so many columns wide.
-    """
-    chosen: Arrangement | None = None
-    for chosen in _choices(chip_count, figure_count, width, layout, names):
-        if chosen.lines(chip_count) <= height:
-            return _with_history(chosen, chip_count, height, aside) if has_history else chosen
-    assert chosen is not None
-    return chosen
-
-
-def _choices(chip_count: int, figure_count: int, width: int, layout: Layout, names: int) -> Iterator[Arrangement]:
-    if layout != "compact":
-        yield from _cards(chip_count, figure_count, width)
-    if layout == "auto":
-        yield from _pairs(chip_count, figure_count, width, names)
-        if width >= _LINE_INFORMATIVE:
-            yield Arrangement("line", 1, width)
-        yield from _bare_pairs(chip_count, width, names)
-    if layout != "full":
-        for columns in range(1, _across(_LEAST["line"], width, chip_count) + 1):
-            yield Arrangement("line", columns, _cell_width(width, columns))
-
-
-def _cards(chip_count: int, figure_count: int, width: int) -> Iterator[Arrangement]:
-    """With all figures: first with room between the chips, then without."""
-    columns = _across(max(_LEAST["card"], _FIGURES_LEAST), width, chip_count)
-    cell = _cell_width(width, columns)
-    rows = _figure_rows(figure_count, figures_across(cell - INDENT, is_dense=False))
-    for gap in (1, 0):
-        yield Arrangement("card", columns, cell, rows, gap=gap)
-
-
-def _pairs(chip_count: int, figure_count: int, width: int, names: int) -> Iterator[Arrangement]:
-    """With all figures below the bars; then with some beside them, and ever fewer below."""
-    columns = _across(max(_LEAST["pair"], _FIGURES_LEAST), width, chip_count)
-    cell = _cell_width(width, columns)
-    across = figures_across(cell - PAIR_INDENT, is_dense=True)
-    rows = _figure_rows(figure_count, across)
-    yield Arrangement("pair", columns, cell, rows, gap=1)
-    yield Arrangement("pair", columns, cell, rows)
-    beside = _beside(cell, names)
-    for figure_rows in range(_figure_rows(figure_count - 2 * beside, across), 0, -1):
-        for gap in (1, 0):
-            yield Arrangement("pair", columns, cell, figure_rows, gap=gap, beside=beside)
-
-
-def _figure_rows(figure_count: int, across: int) -> int:
-    """For all of them; but for one figure, there is no row."""
-    return max(1, (figure_count - 1) // across if figure_count % across == 1 else -(-figure_count // across))
-
-
-def _bare_pairs(chip_count: int, width: int, names: int) -> Iterator[Arrangement]:
-    """Two bars each, in as few columns as will do."""
-    for columns in range(1, _across(_LEAST["pair"], width, chip_count) + 1):
-        cell = _cell_width(width, columns)
-        for gap in (1, 0):
-            yield Arrangement("pair", columns, cell, gap=gap, beside=_beside(cell, names))
-
-
-def _beside(cell: int, names: int) -> int:
-    """How many figures there is room for beside each bar."""
-    return max(0, min(MOST_BESIDE, (cell - max(_INDEX, names) - _BAR_AND_NUMBERS) // BESIDE))
-
-
-def _across(least: int, width: int, chip_count: int) -> int:
-    """As many columns of at least so many characters as there is room for, of equal height."""
-    most = max(1, min(chip_count, (width + GUTTER) // (least + GUTTER)))
-    return -(-chip_count // -(-chip_count // most)) if chip_count else 1
-
-
-def _cell_width(width: int, columns: int) -> int:
-    return (width - GUTTER * (columns - 1)) // columns
-
-
-def _with_history(chosen: Arrangement, chip_count: int, height: int, aside: int) -> Arrangement:
-    """What is left over goes to the history, in cards."""
-    if chosen.form != "card":
-        return chosen
-    spare, taken = height - chosen.lines(chip_count), 2 * max(1, chosen.rows(chip_count))
-    rows = min(_HISTORY_MOST, (spare - aside) // taken)
-    return chosen._replace(history_rows=rows if rows >= _HISTORY_LEAST else min(1, spare // taken))
-
-
-# ---- incidents: lines for the newest, and the chips they were on
-
-
-def incident_lines(frame: MonitorFrame, area: DrawArea) -> tuple[Line, ...]:
-    """The fresh ones, the newest first, or only the newest; and how many more there are."""
-    if frame.overview is None or not any(row.was_refused for row in frame.overview.processes):
-        return ()
-    return _incident_lines(frame.overview, area.width, area.height, is_ascii=area.is_ascii)
-
-
-def _incident_lines(overview: Snapshot, width: int, height: int, *, is_ascii: bool) -> tuple[Line, ...]:
-    incidents = told_incidents(_refused_processes(overview), overview.time_ns)
-    fresh = sum(one.is_fresh for one in incidents)
-    most = max(1, min(_INCIDENTS_MOST, fresh)) if height >= _INCIDENTS_HEIGHT else 1
-    devices = [usage.device for usage in overview.devices]
-    lines = lines_of(incidents[:most], devices, width, is_ascii=is_ascii)
-    rest = len(incidents) - len(lines)
-    notes = [f"{plural(rest, 'more incident', 's')}: A lists them."] if rest > 0 else []
-    notes = [next_step(incidents[0]), *notes] if incidents else notes
-    notes += unkept_texts(row for row, _ in _refused_processes(overview))
-    if notes and (height >= _INCIDENTS_HEIGHT or not lines):
-        lines.append((Span(clipped(f" {' '.join(notes)}", width, is_ascii=is_ascii), Role.DIM),))
-    return tuple(lines)
-
-
-def chip_marks(frame: MonitorFrame) -> dict[str, Role]:
-    """The ids of chips that had incidents; red where one is fresh."""
-    if frame.overview is None or not any(row.incidents for row in frame.overview.processes):
-        return {}
-    return marked_chips(told_incidents(_refused_processes(frame.overview), frame.overview.time_ns))
-
-
-def fresh_count(frame: MonitorFrame) -> int:
-    """How many incidents are fresh."""
-    if frame.overview is None or not any(row.incidents for row in frame.overview.processes):
-        return 0
-    return sum(one.is_fresh for one in told_incidents(_refused_processes(frame.overview), frame.overview.time_ns))
-
-
-def _refused_processes(overview: Snapshot) -> Sequence[tuple[ProcessUsage, bool]]:
-    return [(row, row.state == "ended") for row in overview.processes if row.was_refused]

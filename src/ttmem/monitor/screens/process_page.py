@@ -110,6 +110,7 @@ def _body(detail: ProcessDetail, area: DrawArea, order: Order) -> list[Drawer]:
         _section("INCIDENTS", [], sections.incident_line, incidents, sheet),
         lines + _after_lines(detail, sheet),
         _section("ON EACH CHIP", [sections.device_titles], sections.device_line, held, sheet),
+        _section("SINCE IT BEGAN", [], sections.sentence_line, list(sections.total_texts(held)), sheet),
         _section("PHASES", [sections.phase_titles], sections.phase_line, phase_groups(detail), sheet),
         _section("MEMORY REFUSED", [], sections.refusal_line, [] if incidents else refusals, sheet),
         _section("CIRCULAR BUFFERS REFUSED", [], sections.clash_line, [] if incidents else clashes, sheet),

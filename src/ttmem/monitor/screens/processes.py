@@ -16,15 +16,8 @@ from dataclasses import dataclass, field, replace
 from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Pen, Wanted, shown_name
 from ttmem.monitor.parts.filters import FilterProblem, filter_of, mentions
-from ttmem.monitor.parts.process_list import (
-    SORTS,
-    ListedEntry,
-    ProcessEntry,
-    entries_of,
-    in_order,
-    stamp_of,
-    table_for,
-)
+from ttmem.monitor.parts.process_entries import ProcessEntry, entries_of, stamp_of
+from ttmem.monitor.parts.process_list import SORTS, ListedEntry, in_order, table_for
 from ttmem.monitor.screens import process_page as process_page
 from ttmem.snapshot.usage import ProcessUsage
 from ttmem.view.table import Line, Role
@@ -44,7 +37,7 @@ __all__ = [
     "wanted",
 ]
 
-_OTHER_SORTS = {"memory": "total", "name": "label", "time": "age", "command": "label"}
+_OTHER_SORTS = {"memory": "dram", "name": "label", "time": "age", "command": "label"}
 SORT_WORDS = (*SORTS, *_OTHER_SORTS)  # all that `sort:WORD` takes
 _AROUND = 3  # lines that are no rows: what is listed, titles, the command of the one under the cursor
 _EVERYTHING = 1 << 30
@@ -56,7 +49,7 @@ class ProcessesState:
 
     cursor: int | None = None
     top: int = 0
-    sort: str = "total"
+    sort: str = "dram"
     is_inverted: bool = False
     is_tree: bool = False
     query: str = ""
@@ -77,17 +70,23 @@ def draw(frame: MonitorFrame, area: DrawArea, state: ProcessesState) -> Drawing:
     cursor = _cursor_at(rows, state)
     first = _window(state.top, cursor, len(rows), page_rows(area))
     visible = rows[first : first + page_rows(area)]
-    table = table_for([entry for entry, _ in visible], state.sort, area.width, is_ascii=area.is_ascii)
-    lines = [
-        _summary(state, area, rows, total=total, has_sort=table.has_sort),
-        table.titles(is_inverted=state.is_inverted),
-    ]
+    table = table_for(
+        [entry for entry, _ in visible],
+        state.sort,
+        area.width,
+        is_ascii=area.is_ascii,
+        is_inverted=state.is_inverted,
+        is_full=area.layout == "full",
+    )
+    lines = [_summary(state, area, rows, total=total, has_sort=table.has_sort), table.titles()]
     hits = {}
     for at, (entry, branch) in enumerate(visible):
         hits[len(lines)] = entry.stamp
         lines.append(table.line(ListedEntry(entry, branch, first + at == cursor, entry.stamp in state.tags)))
+    if rows and len(lines) + 1 < area.height and len(visible) < page_rows(area):
+        lines.append(table.total([entry for entry, _ in rows]))
     if (rows or problem) and len(lines) < area.height:
-        lines += [()] * (page_rows(area) - len(visible))
+        lines += [()] * (area.height - 1 - len(lines))
         lines.append(_problem_line(problem, area) if problem else _footnote(rows[cursor][0], area))
     return Drawing(tuple(lines[: area.height]), hits, hidden_count=len(rows) - len(visible))
 
@@ -151,7 +150,7 @@ def pointed(hit: int, state: ProcessesState) -> ProcessesState:
 def wanted(frame: MonitorFrame, state: ProcessesState) -> Wanted:
     """The list, who has chips open as the driver says, and all of the process that was opened."""
     row = _row_of(state.opened, frame)
-    return Wanted(detail=row.key if row else None, has_telemetry=state.opened is None)
+    return Wanted(detail=row.key if row else None, history_seconds=60, has_telemetry=state.opened is None)
 
 
 def selected(state: ProcessesState, frame: MonitorFrame) -> ProcessUsage | None:

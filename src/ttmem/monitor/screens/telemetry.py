@@ -95,7 +95,7 @@ def _columns(frame: MonitorFrame) -> tuple[_SensorColumn, ...]:
         _SensorColumn("VOLT V", 1, lambda chip: _measured(chip.voltage, 2)),
         _SensorColumn("AICLK MHz", 0, lambda chip: _count(chip.aiclk_mhz)),
         _SensorColumn("FAN RPM", 2, lambda chip: _measured(chip.fan, 0)),
-        _SensorColumn("HEARTBEAT", 3, lambda chip: _count(chip.heartbeat)),
+        _SensorColumn("HEARTBEAT", 3, _heartbeat),
         _SensorColumn("OPEN BY", 6, lambda chip: _count(None if chip.pids is None else len(chip.pids))),
         _SensorColumn("TRIPS", 8, lambda chip: _count(chip.thermal_trip_count)),
         _SensorColumn("FIRMWARE", 9, lambda chip: _word(chip.firmware), is_word=True),
@@ -161,6 +161,12 @@ def _role_of(sensor: Sensor) -> Role:
         return Role.PLAIN
     share = sensor.value / sensor.limit
     return Role.FULL if share >= 1 else Role.HIGH if share >= _CLOSE else Role.GOOD
+
+
+def _heartbeat(chip: ChipTelemetry) -> _Cell:
+    """One that stands still is marked: the firmware does not run."""
+    still = chip.heartbeat_still_seconds
+    return _count(chip.heartbeat) if still is None else _Cell(f"still {still} s", role=Role.NOTICE)
 
 
 def _count(number: int | None) -> _Cell:

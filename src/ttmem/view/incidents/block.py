@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.analysis import Explanation, MemoryHolder, ReplayDetails
+from ttmem.snapshot.incidents import HeldEntry
 from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.explained import ages_text, amount, asked_by, count_of, holder_name, why_text
 from ttmem.view.incidents.rows import Row, labelled, titled
@@ -15,6 +16,7 @@ __all__ = ["floor_text", "freeing_text", "holder_rows", "incident_block", "repla
 
 _MOST = 5  # holders
 _NAME_MOST = 44
+_WORD_BYTES = 4
 
 
 def incident_block(
@@ -117,9 +119,16 @@ def floor_text(explanation: Explanation) -> Iterator[str]:
     text = f"lowest L1 buffer {hex(floor.address)}"
     if floor.entry is not None:
         size = size_text(floor.entry.per_bank_bytes)
-        text += f" is a buffer of {size} per core ({site_text(floor.entry.site, 1)})"
+        guess = ", probably a semaphore" if _is_like_semaphore(floor.entry) else ""
+        text += f" is a buffer of {size} per core{guess} ({site_text(floor.entry.site, 1)})"
     if floor.highest is not None:
         program = "a program" if floor.highest.program is None else f"program {floor.highest.program}"
         name = f" ({clean(floor.highest.operation)})" if floor.highest.operation else ""
         text += f"; circular buffers of {program}{name} need up to {hex(floor.highest.end_address)}"
     yield text
+
+
+def _is_like_semaphore(entry: HeldEntry) -> bool:
+    """One word on each core, and no tensor: so the runtime's global semaphores look."""
+    is_tensor = entry.site is not None and entry.site.tensor is not None
+    return entry.page_bytes == _WORD_BYTES and entry.layout == "height_sharded" and not is_tensor

@@ -28,7 +28,8 @@ def asked_by(explanation: Explanation) -> str:
     incident = explanation.incident
     site = incident.site
     operation = (site.operation if site is not None and site.frames else None) or incident.operation
-    about = [clean(operation)] if operation else []
+    who = site_text(site)
+    about = [clean(operation)] if operation and clean(operation) != who else []
     if site is not None and site.tensor:
         about.append(clean(site.tensor))
     if incident.phase:
@@ -37,7 +38,7 @@ def asked_by(explanation: Explanation) -> str:
             about.append(f"its {_ordinal(explanation.phase_run)} run")
     if incident.repeat_count:
         about.append(f"and {count_text(incident.repeat_count)} more times")
-    told = f"{site_text(site)}   ({', '.join(about)})" if about else site_text(site)
+    told = f"{who}   ({', '.join(about)})" if about else who
     after = after_text(explanation)
     return f"{told}; {after}" if after else told
 
@@ -115,7 +116,8 @@ def why_text(explanation: Explanation) -> Iterator[str]:
     holes = plural(explanation.lines[0].hole_count, "hole", "s") if explanation.lines else "several holes"
     match explanation.cause:
         case "full":
-            yield f"only {free} are free{each}{missing}"
+            block = f", the largest block {largest}" if largest != free else ""
+            yield f"only {free} are free{each}{block}{missing}"
         case "fragmented":
             yield f"{free} are free{each}, but in {holes}, and the largest is {largest}{missing}"
         case "cores_in_the_way":

@@ -68,9 +68,10 @@ class Told(NamedTuple):
 
 
 def is_fresh(incident: Incident, time_ns: int, *, is_ended: bool) -> bool:
-    """Whether it is shown in red: it is newer than a minute, or the program ended with it."""
+    """Whether it is shown in red: it is newer than a minute, or the program ended with it: no launch followed, though
+    what it held may have been freed on the way out."""
     age_ns = time_ns - (incident.last_time_ns or incident.time_ns)
-    return age_ns < _FRESH_NS or (is_ended and incident.operations_since == 0)
+    return age_ns < _FRESH_NS or (is_ended and 0 in (incident.operations_since, incident.launches_since))
 
 
 def told_incidents(processes: Iterable[tuple[Reporting, bool]], time_ns: int) -> list[Told]:

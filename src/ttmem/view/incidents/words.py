@@ -9,6 +9,7 @@ from ttmem.view.table import clean
 from ttmem.view.texts import count_text, plural, size_text
 
 __all__ = [
+    "TITLES",
     "chips_text",
     "headline",
     "incident_title",
@@ -18,7 +19,7 @@ __all__ = [
     "sized",
 ]
 
-_TITLES = {"out_of_memory": "OUT OF MEMORY", "clash": "CIRCULAR BUFFERS CLASH", "unsafe_replay": "UNSAFE REPLAY"}
+TITLES = {"out_of_memory": "OUT OF MEMORY", "clash": "CIRCULAR BUFFERS CLASH", "unsafe_replay": "UNSAFE REPLAY"}
 _MEMORIES = {"dram": "DRAM", "l1": "L1", "l1_small": "L1_SMALL", "trace": "trace region", "cb": "circular buffers"}
 _FRAMES = 2  # of a stack that are shown
 _UNKNOWN = "not known"
@@ -26,7 +27,7 @@ _UNKNOWN = "not known"
 
 def incident_title(incident: Incident) -> str:
     """Its kind, in capitals."""
-    return _TITLES[incident.kind]
+    return TITLES[incident.kind]
 
 
 def memory_word(memory: str) -> str:

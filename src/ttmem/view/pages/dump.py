@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ttmem.devices import BufferLayout, CoreType, Kind
+from ttmem.devices import POOL_TOTALS, BufferLayout, CoreType, Kind, PoolTotal
 from ttmem.snapshot.dump import Dump, DumpDevice, DumpedAllocation, DumpGroup
 from ttmem.tracking import FoundBy
 from ttmem.view.device_tables import device_title
@@ -90,7 +90,10 @@ def _totals(groups: Sequence[Group], width: int | None) -> list[Line]:
         Column("BYTES", is_right=True, least=9),
     ]
     has_resident = any(group.resident_bytes is not None for devices in groups for group in devices[0].groups)
-    columns += [*([Column("RESIDENT", is_right=True)] if has_resident else []), Column("")]
+    columns += [*([Column("RESIDENT", is_right=True)] if has_resident else [])]
+    found = [group for devices in groups for group in devices[0].groups]
+    known = [total for total in POOL_TOTALS if any(getattr(group, total.field) is not None for group in found)]
+    columns += [*(Column(total.word.upper(), is_right=True) for total in known), Column("")]
     rows: list[list[Cell]] = []
     for devices in groups:
         for group in devices[0].groups:
@@ -102,8 +105,23 @@ def _totals(groups: Sequence[Group], width: int | None) -> list[Line]:
                 cell(count_text(group.count)),
                 cell(("~" if group.is_estimated else "") + size_text(group.used_bytes)),
             )
-            rows.append([title, cell(_type_word(group)), *figures, *([resident] if has_resident else []), mark])
+            rows.append(
+                [
+                    title,
+                    cell(_type_word(group)),
+                    *figures,
+                    *([resident] if has_resident else []),
+                    *_grown(group, known),
+                    mark,
+                ]
+            )
     return table(columns, rows, width=width)
+
+
+def _grown(group: DumpGroup, totals: Sequence[PoolTotal]) -> list[Cell]:
+    """What only ever grows, of the processes that are alive."""
+    sizes = [getattr(group, total.field) for total in totals]
+    return [() if size_bytes is None else cell(size_text(size_bytes)) for size_bytes in sizes]
 
 
 def _type_word(group: DumpGroup) -> str:
@@ -115,7 +133,7 @@ def _incidents(dump: Dump, options: PageOptions) -> list[Line]:
     refused = [note for note in dump.process_notes if note.was_refused]
     if not refused:
         return []
-    devices = [found.device for found in dump.devices]
+    devices = [device for note in refused for device in note.devices]
     told = [(note, note.is_ended) for note in refused]
     lines, notes = incident_list(told, devices, dump.time_ns, options.width, is_ascii=options.is_ascii)
     return lines + wrapped(notes, Role.DIM, "", options.width)

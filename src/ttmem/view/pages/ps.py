@@ -9,6 +9,7 @@ from ttmem.view.device_tables import Group, alike, alone, device_table, device_w
 from ttmem.view.incidents.lines import incident_list, marked_chips, told_incidents
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
+from ttmem.view.pages.workload_table import workload_table
 from ttmem.view.process_table import ordered, process_table, tree
 from ttmem.view.table import Line, Role, Span, clean, clipped, fitted, wrapped
 from ttmem.view.texts import clock_text, finding_text, plural, process_text, reason_text, size_text
@@ -23,7 +24,7 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
     if options.is_kernels:
         blocks += _programs(groups, processes, options)
     else:
-        blocks += _holders(groups, processes, options, snapshot.time_ns)
+        blocks += _holders(groups, processes, options, snapshot)
     blocks.append(_incidents(snapshot, processes, options))
     blocks.append(wrapped(_doubts(snapshot, processes), Role.HIGH, "! ", width))
     blocks.append(wrapped(_notes(snapshot, processes, options), Role.DIM, "", width))
@@ -34,15 +35,17 @@ def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
 
 
 def _holders(
-    groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions, time_ns: int
+    groups: Sequence[Group], processes: Sequence[ProcessUsage], options: PageOptions, snapshot: Snapshot
 ) -> Iterator[list[Line]]:
     width, is_ascii = options.width, options.is_ascii
-    marks = _marks(processes, time_ns)
+    marks = _marks(processes, snapshot.time_ns)
     if groups:
         yield device_table(groups, width=width, is_ascii=is_ascii, refused=marks.chips)
     if any(usage.kernels or usage.launch_count for group in groups for usage in group):
         yield kernel_table(groups, width=width)
-    if processes:
+    if processes and options.by:
+        yield workload_table(processes, snapshot.devices, width=width, is_ascii=is_ascii)
+    elif processes:
         branches = {} if options.parents is None else tree(processes, options.parents, is_ascii=is_ascii)[1]
         has_state = options.is_with_ended
         yield process_table(
@@ -81,8 +84,8 @@ def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsa
     return chosen if options.parents is None else tree(chosen, options.parents)[0]
 
 
-def nothing_to_show(snapshot: Snapshot) -> list[Line]:
-    """What to say when nobody reports, and what to do about it."""
+def nothing_to_show(snapshot: Snapshot, demos: Sequence[str] = ()) -> list[Line]:
+    """What to say when nobody reports, and what to do about it; `demos`: how to look at those that run."""
     source, where = clean(snapshot.source), ", ".join(clean(place) for place in snapshot.places)
     is_served = source.startswith("daemon ")
     ended = len(snapshot.ended)
@@ -101,6 +104,8 @@ def nothing_to_show(snapshot: Snapshot) -> list[Line]:
         ("ttmem demo", "shows simulated chips"),
     ):
         lines.append((Span(f"   {command:35}", Role.INDEX), Span(meaning, Role.DIM)))
+    if demos:
+        lines += [(), (Span(" A demo runs. To look at it:"),), *((Span(f"   {demo}", Role.INDEX),) for demo in demos)]
     notes = [*_stale_notes(snapshot), *_foreign(snapshot), *_doubts(snapshot, [])]
     if notes:
         lines += [(), *((Span(f" {note}", Role.DIM),) for note in notes)]
@@ -136,7 +141,9 @@ def _incidents(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: P
     devices = [usage.device for usage in snapshot.devices]
     told = [(process, not process.is_live) for process in refused]
     lines, notes = incident_list(told, devices, snapshot.time_ns, options.width, is_ascii=options.is_ascii)
-    notes += [f"{_ended_text(hidden)}: ttmem ps --all, ttmem explain {hidden[-1].pid}"] if hidden else []
+    if hidden:
+        newest = max(hidden, key=lambda process: max((one.time_ns for one in process.incidents), default=0))
+        notes.append(f"{_ended_text(hidden)}: ttmem ps --all, ttmem explain {newest.pid}")
     return lines + wrapped(notes, Role.DIM, "", options.width)
 
 

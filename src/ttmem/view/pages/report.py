@@ -176,6 +176,10 @@ def _processes(usage: DeviceUsage, processes: Sequence[ProcessUsage]) -> Iterato
         yield _Item(3, "Figures Are", process.origin + (f" ({process.reason})" if process.reason else ""))
         for pool in [Pool.DRAM, *(one.pool for one in held.pools if one.pool is not Pool.DRAM)]:
             yield _Item(3, f"Used {pool.word.upper()}", size_text(held_bytes(process, held, pool)))
+        for one in held.shown_pools:
+            for total, size_bytes in one.totals:
+                if size_bytes is not None:
+                    yield _Item(3, f"{total.word.capitalize()} {one.pool.word.upper()}", size_text(size_bytes))
 
 
 def _share(fraction: float | None) -> str:

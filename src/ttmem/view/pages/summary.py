@@ -3,24 +3,25 @@
 Chips of a mesh on which a process held the same share a row; its figures are those of each.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from ttmem.devices import Kind, Pool
+from ttmem.devices import POOL_TOTALS, Kind, Pool
 from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.usage import kinds_shown
-from ttmem.snapshot.values import ChipName, replace
+from ttmem.snapshot.values import ChipName, Device, replace
 from ttmem.view.device_tables import devices_word
-from ttmem.view.table import Column, Line, Role, Span, cell, clean, table, width_of
-from ttmem.view.texts import clock_text, count_text, size_text
+from ttmem.view.table import Column, Line, Role, Span, cell, clean, clipped, table
+from ttmem.view.texts import clock_text, count_text, label_text, share_text, size_text
 
 _LABEL_MOST = 40  # the heading has the whole command
 _Thing = TypeVar("_Thing")
 
 
-def summary(processes: Sequence[ProcessUsage]) -> list[Line]:
-    """Per process, chips and pool the peak and when that was; of every phase too; what is left; what was refused."""
-    lines = _peaks(processes)
+def summary(processes: Sequence[ProcessUsage], devices: Sequence[Device] = ()) -> list[Line]:
+    """Per process, chips and pool the peak, how much of the chip that is, and when that was; of every phase too; what
+    is left; what was refused. `devices`: what is known of the chips."""
+    lines = _peaks(processes, {device.number: device for device in devices})
     lines += _left(processes)
     lines += _living(processes)
     for process in processes:
@@ -28,8 +29,10 @@ def summary(processes: Sequence[ProcessUsage]) -> list[Line]:
     return lines
 
 
-def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
+def _peaks(processes: Sequence[ProcessUsage], devices: Mapping[int, Device]) -> list[Line]:
     rows = []
+    held = [usage for process in processes for one in process.devices for usage in one.pools]
+    known = [total for total in POOL_TOTALS if any(getattr(usage, total.field) is not None for usage in held)]
     for process in processes:
         name = _name(process)
         for group in grouped(process.devices, _highest):
@@ -37,16 +40,30 @@ def _peaks(processes: Sequence[ProcessUsage]) -> list[Line]:
                 if usage.pool is Pool.CB and not usage.used_bytes:
                     continue  # how high their union was is not watched
                 where = _where(held.device for held in group)
-                rows.append([_pid(process), name, where, *_peak(usage, is_live=process.is_live)])
-        listed = (phase for phase in process.phases if phase.pool is not Pool.CB)
+                word, peak, *rest = _peak(usage, is_live=process.is_live)
+                share = _share(usage.peak_bytes, usage.pool, devices.get(group[0].device.number))
+                sizes = [getattr(usage, total.field) for total in known]
+                totals = [() if size is None else cell(size_text(size)) for size in sizes]
+                rows.append([_pid(process), name, where, word, peak, *totals, share, *rest])
+        listed = sorted(
+            (one for one in process.phases if one.pool is not Pool.CB), key=lambda phase: phase.time_ns or 0
+        )
         for phases in grouped(listed, lambda phase: (phase.name, phase.pool, phase.peak_bytes, phase.run_count)):
             phase = phases[0]
             in_phase = cell(f"phase {clean(phase.name)}", Role.NOTICE)
-            figures = (cell(size_text(phase.peak_bytes)), cell(clock_text(phase.time_ns), Role.DIM))
+            share = _share(phase.peak_bytes, phase.pool, devices.get(phase.device.number))
+            figures = (
+                cell(size_text(phase.peak_bytes)),
+                *[() for _ in known],
+                share,
+                cell(clock_text(phase.time_ns), Role.DIM),
+            )
             runs = cell(f"{count_text(phase.run_count)} run{'' if phase.run_count == 1 else 's'}", Role.DIM)
             where = _where(phase.device for phase in phases)
             rows.append([_pid(process), in_phase, where, cell(phase.pool.word), *figures, runs])
-    columns = [*_WHO, Column("POOL"), Column("PEAK", is_right=True), Column("AT"), Column("")]
+    columns = [*_WHO, Column("POOL"), Column("PEAK", is_right=True)]
+    columns += [Column(total.word.upper(), is_right=True) for total in known]
+    columns += [Column("OF A CHIP"), Column("AT"), Column("")]
     return table(columns, rows, width=None) if rows else []
 
 
@@ -113,7 +130,7 @@ def grouped(things: Iterable[_Thing], what: Callable[[_Thing], Hashable]) -> lis
 
 
 def _highest(held: ProcessDevice) -> Hashable:
-    return tuple((usage.pool, usage.peak_bytes, usage.used_bytes) for usage in held.shown_pools)
+    return tuple((usage.pool, usage.peak_bytes, usage.used_bytes, usage.totals) for usage in held.shown_pools)
 
 
 def _pid(process: ProcessUsage) -> Line:
@@ -125,9 +142,13 @@ def _name(process: ProcessUsage) -> Line:
 
 
 def _label(process: ProcessUsage) -> str:
-    """Of a long command the end: which program runs it says less than what it runs."""
-    label = clean(process.label)
-    return label if width_of(label) <= _LABEL_MOST else "~" + label[1 - _LABEL_MOST :]
+    return clipped(label_text(clean(process.label)), _LABEL_MOST, is_ascii=True)
+
+
+def _share(peak_bytes: int, pool: Pool, device: Device | None) -> Line:
+    """75% of 12.0 GiB; nothing where the capacity is not known, or not of one chip."""
+    capacity = device.capacity(pool) if device else None
+    return cell(f"{share_text(peak_bytes / capacity)} of {size_text(capacity)}", Role.DIM) if capacity else ()
 
 
 def _where(devices: Iterable[ChipName]) -> Line:

@@ -3,11 +3,12 @@
 from ttmem.view.queries.apps import APP_FIELDS, AppRow, app_rows
 from ttmem.view.queries.csv import CsvForm, csv_header, csv_line
 from ttmem.view.queries.fields import Field, Question, chosen_fields, field_list
-from ttmem.view.queries.memory import MEMORY_FIELDS, MemoryRow, memory_rows
+from ttmem.view.queries.memory import MEMORY_FIELDS, UTILIZATION, MemoryRow, memory_rows
 
 __all__ = [
     "APP_FIELDS",
     "MEMORY_FIELDS",
+    "UTILIZATION",
     "AppRow",
     "CsvForm",
     "Field",

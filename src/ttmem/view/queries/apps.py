@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, Pool
+from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, POOL_TOTALS, Pool, PoolTotal
 from ttmem.snapshot import ProcessDevice, ProcessUsage, Snapshot
 from ttmem.snapshot.identity import Identity, identity_of
 from ttmem.snapshot.telemetry import ChipTelemetry
@@ -58,11 +58,21 @@ def _held(*pools: Pool) -> Callable[[AppRow], int | None]:
     return lambda row: held_bytes(row.process, row.held, *pools)
 
 
+def _unit(pool: Pool) -> str:
+    return "MiB" if pool in (Pool.DRAM, Pool.TRACE, Pool.HOST) else "KiB"
+
+
 def _pool_field(pool: Pool) -> Field[AppRow]:
     word = pool.word
-    unit = "MiB" if pool in (Pool.DRAM, Pool.TRACE, Pool.HOST) else "KiB"
     planned = ", planned: programs share it" if pool in PLANNED_POOLS else ""
-    return Field(word, f"held in pool {word}{planned}", _held(pool), unit, (f"{word}.used",))
+    return Field(word, f"held in pool {word}{planned}", _held(pool), _unit(pool), (f"{word}.used",))
+
+
+def _total_field(pool: Pool, total: PoolTotal) -> Field[AppRow]:
+    def value(row: AppRow) -> int | None:
+        return next((getattr(usage, total.field) for usage in row.held.shown_pools if usage.pool is pool), None)
+
+    return Field(f"{pool.word}.{total.word}", f"of pool {pool.word}: {total.meaning}", value, _unit(pool))
 
 
 APP_FIELDS: tuple[Field[AppRow], ...] = (
@@ -79,9 +89,15 @@ APP_FIELDS: tuple[Field[AppRow], ...] = (
     Field("pci.bus_id", "PCI address", lambda row: row.identity.pci_bus_id, aliases=("gpu_bus_id",)),
     Field("used_memory", "dram, trace, l1 and l1_small together", _held(*BANKED_POOLS), "MiB", ("used_gpu_memory",)),
     *(_pool_field(pool) for pool in Pool if pool is not Pool.UNKNOWN),
+    *(_total_field(pool, total) for total in POOL_TOTALS for pool in Pool if pool is not Pool.UNKNOWN),
     Field("source", "counted, counter, read or unknown", lambda row: row.process.origin),
+    Field("workload", "its job, pod, unit or run", lambda row: _workload(row.process)),
 )
 
 
 def _program(process: ProcessUsage) -> str:
     return process.command.split(" ", 1)[0] or process.label
+
+
+def _workload(process: ProcessUsage) -> str | None:
+    return process.workload.id if process.workload else None

@@ -45,7 +45,7 @@ def _cell(field: Field[Row], row: Row, form: CsvForm) -> str:
         return UNKNOWN
     if isinstance(value, str):
         return _quoted(clean(value))
-    amount = str(value // BYTES_PER.get(field.unit, 1))
+    amount = f"{value:.2f}" if isinstance(value, float) else str(value // BYTES_PER.get(field.unit, 1))
     return f"{amount} {field.unit}" if field.unit and form.has_units else amount
 
 

@@ -22,7 +22,7 @@ class Field(Generic[Row]):
 
     name: str
     purpose: str
-    value: Callable[[Row], int | str | None]  # None: nobody knows
+    value: Callable[[Row], int | float | str | None]  # None: nobody knows
     unit: str = ""
     aliases: tuple[str, ...] = ()
 
@@ -39,8 +39,9 @@ def chosen_fields(names: str, fields: Sequence[Field[Row]]) -> Question[Row]:
 
 def _refuse(name: str, known: Iterable[str]) -> bool:
     nearest = get_close_matches(name, list(known), n=_NEAREST, cutoff=0.5)
-    hint = f"nearest: {', '.join(nearest)}" if nearest else f"known: {', '.join(known)}"
-    raise SelectionError(f"no field {name!r}; {hint}")
+    first = name.partition(".")[0]
+    nearest = nearest or [one for one in known if first and one.startswith(first)][:_NEAREST]
+    raise SelectionError(f"no field {name!r}" + (f"; nearest: {', '.join(nearest)}" if nearest else ""))
 
 
 def field_list(fields: Sequence[Field[Row]], *, width: int | None) -> list[Line]:

@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 from ttmem.devices import Pool
 from ttmem.snapshot import DeviceUsage, PoolUsage, Snapshot
-from ttmem.snapshot.identity import Identity, identity_of
-from ttmem.snapshot.telemetry import ChipTelemetry
+from ttmem.snapshot.identity import Identity, chip_of, identity_of
+from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
 from ttmem.view.queries.fields import Field
 
-__all__ = ["MEMORY_FIELDS", "MemoryRow", "memory_rows", "timestamp"]
+__all__ = ["MEMORY_FIELDS", "UTILIZATION", "MemoryRow", "memory_rows", "timestamp"]
+
+UTILIZATION = "utilization.gpu"  # a field that scripts for nvidia-smi ask for, and that has no honest value here
 
 
 class MemoryRow(NamedTuple):
@@ -20,6 +22,7 @@ class MemoryRow(NamedTuple):
     usage: DeviceUsage
     identity: Identity
     app_count: int
+    chip: ChipTelemetry | None = None  # what the driver says of it
 
     def pool(self, pool: Pool) -> PoolUsage | None:
         return next((usage for usage in self.usage.pools if usage.pool is pool), None)
@@ -33,7 +36,8 @@ def memory_rows(snapshot: Snapshot, telemetry: Sequence[ChipTelemetry]) -> Itera
     for usage in snapshot.devices:
         number = usage.device.number
         apps = sum(any(held.device.number == number for held in process.devices) for process in snapshot.live)
-        yield MemoryRow(snapshot.time_ns, usage, identity_of(usage.device, telemetry), apps)
+        identity, chip = identity_of(usage.device, telemetry), chip_of(usage.device, telemetry)
+        yield MemoryRow(snapshot.time_ns, usage, identity, apps, chip)
 
 
 def timestamp(time_ns: int) -> str:
@@ -86,6 +90,57 @@ def _kernels(row: MemoryRow) -> int | None:
         return None
     return sum(kernel.used_bytes or 0 for kernel in row.usage.kernels)
 
+
+def _sensor(
+    of: Callable[[ChipTelemetry], Sensor | None], *, is_limit: bool = False
+) -> Callable[[MemoryRow], float | None]:
+    def value(row: MemoryRow) -> float | None:
+        sensor = of(row.chip) if row.chip else None
+        return None if sensor is None else sensor.limit if is_limit else sensor.value
+
+    return value
+
+
+def _degrees(of: Callable[[MemoryRow], float | None]) -> Callable[[MemoryRow], int | None]:
+    """Whole ones, without a unit, as nvidia-smi writes them."""
+
+    def value(row: MemoryRow) -> int | None:
+        degrees = of(row)
+        return None if degrees is None else round(degrees)
+
+    return value
+
+
+def _of_chip(of: Callable[[ChipTelemetry], int | None]) -> Callable[[MemoryRow], int | None]:
+    return lambda row: of(row.chip) if row.chip else None
+
+
+_CORE_CLOCKS = ("clocks.sm", "clocks.gr", "clocks.current.sm", "clocks.current.graphics")
+_SENSORS: tuple[Field[MemoryRow], ...] = (
+    Field(
+        "temperature.gpu",
+        "of the chip, in whole degrees Celsius",
+        _degrees(_sensor(lambda chip: chip.temperature)),
+        aliases=("temperature",),
+    ),
+    Field(
+        "temperature.limit",
+        "the highest it may reach",
+        _degrees(_sensor(lambda chip: chip.temperature, is_limit=True)),
+    ),
+    Field("power.draw", "power drawn now", _sensor(lambda chip: chip.power), "W", ("power.draw.instant",)),
+    Field("power.limit", "the most it may draw", _sensor(lambda chip: chip.power, is_limit=True), "W"),
+    Field("voltage", "core voltage", _sensor(lambda chip: chip.voltage), "V"),
+    Field("current", "core current", _sensor(lambda chip: chip.current), "A"),
+    Field("clocks.ai", "clock of the Tensix cores", _of_chip(lambda chip: chip.aiclk_mhz), "MHz", _CORE_CLOCKS),
+    Field("clocks.axi", "clock of the AXI bus", _of_chip(lambda chip: chip.axiclk_mhz), "MHz"),
+    Field("clocks.arc", "clock of the management processor", _of_chip(lambda chip: chip.arcclk_mhz), "MHz"),
+    Field("fan.rpm", "turns of the fan per minute", _sensor(lambda chip: chip.fan), "rpm"),
+    Field("heartbeat", "counts up while the firmware runs", _of_chip(lambda chip: chip.heartbeat)),
+    Field("thermal_trips", "times it was stopped by heat", _of_chip(lambda chip: chip.thermal_trip_count)),
+    Field("launches", "programs launched so far by processes that run", lambda row: row.usage.launch_count),
+    Field(UTILIZATION, "always [N/A]: nothing here measures it; launches says whether it works", lambda row: None),
+)
 
 MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
     Field("timestamp", "when the figures were taken, local time", lambda row: timestamp(row.time_ns)),
@@ -147,6 +202,7 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
     ),
     Field("cb.resident", "the same of the programs that ran last", _resident, "KiB"),
     Field("trace.used", "trace buffers, in the region set aside for them", _used(Pool.TRACE), "MiB"),
+    *_SENSORS,
     Field("apps.count", "live processes on the chip", lambda row: row.app_count),
     Field("source", "counted, counter, read, sample or unknown", lambda row: source_of(row.usage)),
     Field("age", "at most so much older than timestamp", lambda row: row.usage.age_ms, "ms"),

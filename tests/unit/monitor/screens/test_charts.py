@@ -116,7 +116,7 @@ def test_a_spike_of_one_sample_fills_a_column(area: DrawArea, at: int) -> None:
 
     shown = draw(with_samples(a_frame(1, 300), tuple(samples)), area, ChartsState(pool="dram"))
 
-    assert sum(span.text.count("█") for line in shown.lines[2:3] for span in line if span.role is Role.FULL) == 1
+    assert sum(span.text.count("█") for line in shown.lines[2:3] for span in line if span.role is Role.COURSE_DRAM) == 1
 
 
 def test_panels_of_a_pool_share_one_scale() -> None:

@@ -11,7 +11,7 @@ from tests.support.simulated.overviews import SECOND_NS, a_pool, a_row, an_overv
 from ttmem.devices import Pool
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.parts.filters import FIELDS, OTHER_NAMES, filter_of, problem_of
-from ttmem.monitor.parts.process_list import ProcessEntry, entries_of
+from ttmem.monitor.parts.process_entries import ProcessEntry, entries_of
 from ttmem.snapshot.values import replace
 
 

@@ -1,0 +1,1 @@
+"""Chips as the overview draws them: their figures, cards, and rows."""
