@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.test_house import CPP_SUFFIXES, FILES, ROOT
+from tests.contract.test_house import CPP_SUFFIXES, FILES, ROOT, tree_of
 
 FILES_MOST, LINES_LEAST = 12, 15
 TREES = ("src/ttmem", "tests", "benchmarks", "native", "tools")
@@ -74,18 +74,16 @@ def test_a_module_is_worth_opening() -> None:
     assert short == set(SHORT_MODULES)
 
 
-def late_imports(source: str) -> list[int]:
+def late_imports(tree: ast.Module) -> list[int]:
     """The lines of imports inside functions."""
-    functions = (
-        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
+    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     found = (inner for node in functions for inner in ast.walk(node) if isinstance(inner, ast.Import | ast.ImportFrom))
     return sorted({node.lineno for node in found})
 
 
 def test_imports_stand_at_the_top_of_a_module() -> None:
     outside_cli = {name: path for name, path in PACKAGE.items() if not name.startswith("src/ttmem/cli/")}
-    late = {name for name, path in outside_cli.items() if late_imports(path.read_text(encoding="utf-8"))}
+    late = {name for name, path in outside_cli.items() if late_imports(tree_of(path))}
 
     assert {name for name in late if not name.startswith(tuple(LATE_IMPORTS))} == set()
     assert {start for start in LATE_IMPORTS if not any(name.startswith(start) for name in late)} == set()
@@ -106,9 +104,8 @@ def bound_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
             yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def private_names(source: str, module: str) -> list[str]:
+def private_names(tree: ast.Module, module: str) -> list[str]:
     """The names of other packages that begin with `_`, as far as they are written out."""
-    tree = ast.parse(source)
     bound = dict(bound_names(tree))
     used = list(bound.values())
     for node in ast.walk(tree):
@@ -129,7 +126,7 @@ def test_no_private_name_of_another_package_is_used() -> None:
     found = {}
     for name, path in PACKAGE.items():
         module = name.removeprefix("src/").removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        if used := private_names(path.read_text(encoding="utf-8"), module):
+        if used := private_names(tree_of(path), module):
             found[name] = used
 
     assert found == {}
@@ -144,7 +141,7 @@ def test_no_private_name_of_another_package_is_used() -> None:
     ],
 )
 def test_a_late_import_is_caught(source: str, lines: list[int]) -> None:
-    assert late_imports(source) == lines
+    assert late_imports(ast.parse(source)) == lines
 
 
 @pytest.mark.parametrize(
@@ -160,4 +157,4 @@ def test_a_late_import_is_caught(source: str, lines: list[int]) -> None:
     ],
 )
 def test_a_private_name_is_caught(source: str, names: list[str]) -> None:
-    assert private_names(source, "ttmem.view.page") == names
+    assert private_names(ast.parse(source), "ttmem.view.page") == names

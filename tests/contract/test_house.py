@@ -5,6 +5,7 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,14 +33,6 @@ PYTHON = [path for path in FILES if path.suffix in {".py", ".pyi"}]
 CPP = [path for path in FILES if path.suffix in CPP_SUFFIXES]
 
 
-def by_folder(paths: list[Path]) -> list[object]:
-    """One case for each folder: a case for each of a thousand files takes longer to hand out than to judge."""
-    folders: dict[Path, list[Path]] = {}
-    for path in paths:
-        folders.setdefault(path.parent, []).append(path)
-    return [pytest.param(inside, id=str(folder.relative_to(ROOT))) for folder, inside in folders.items()]
-
-
 def names(paths: Iterable[Path]) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in paths]
 
@@ -55,10 +48,16 @@ def most_lines(path: Path) -> int:
     return CPP_LINES if path.suffix in CPP_SUFFIXES else PYTHON_LINES
 
 
-def long_functions(source: str) -> list[str]:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """What several rules look at, parsed once."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def long_functions(tree: ast.Module) -> list[str]:
     """The functions that are longer than allowed, their docstrings apart."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or 0) - node.lineno + 1 - _docstring_lines(node)
             if length > FUNCTION_LINES:
@@ -76,42 +75,38 @@ def machine_paths(text: str) -> list[str]:
 
 
 def says_nothing(path: Path) -> bool:
-    source = path.read_text(encoding="utf-8")
-    return bool(source) and not ast.get_docstring(ast.parse(source))
+    return path.stat().st_size > 0 and not ast.get_docstring(tree_of(path))
 
 
-@pytest.mark.parametrize("paths", by_folder(PYTHON))
-def test_a_python_module_says_what_it_is_for(paths: list[Path]) -> None:
-    assert names(filter(says_nothing, paths)) == []
+def test_a_python_module_says_what_it_is_for() -> None:
+    assert names(filter(says_nothing, PYTHON)) == []
 
 
-@pytest.mark.parametrize("paths", by_folder([path for path in CPP if not has_own_header(path)]))
-def test_a_cpp_file_says_what_it_is_for(paths: list[Path]) -> None:
-    silent = (path for path in paths if not path.read_text(encoding="utf-8").startswith(("//", "/*")))
+def test_a_cpp_file_says_what_it_is_for() -> None:
+    alone = (path for path in CPP if not has_own_header(path))
+    silent = (path for path in alone if not path.read_text(encoding="utf-8").startswith(("//", "/*")))
 
     assert names(silent) == []
 
 
-@pytest.mark.parametrize("paths", by_folder([*PYTHON, *CPP]))
-def test_a_file_is_short_enough_to_read(paths: list[Path]) -> None:
-    long = (path for path in paths if len(path.read_text(encoding="utf-8").splitlines()) > most_lines(path))
+def test_a_file_is_short_enough_to_read() -> None:
+    long = (path for path in (*PYTHON, *CPP) if len(path.read_text(encoding="utf-8").splitlines()) > most_lines(path))
 
     assert names(long) == []
 
 
-@pytest.mark.parametrize("paths", by_folder(PYTHON))
-def test_a_function_is_short_enough_to_read(paths: list[Path]) -> None:
-    found = {path: long_functions(path.read_text(encoding="utf-8")) for path in paths}
+def test_a_function_is_short_enough_to_read() -> None:
+    found = {path: long_functions(tree_of(path)) for path in PYTHON}
 
-    assert {path.name: long for path, long in found.items() if long} == {}
+    assert {str(path.relative_to(ROOT)): long for path, long in found.items() if long} == {}
 
 
 def test_a_long_function_is_caught_and_its_docstring_is_not_counted() -> None:
     body = "    x = 1\n" * (FUNCTION_LINES - 1)
     docstring = '    """One.\n\n    Two.\n    """\n'
 
-    assert long_functions(f"def f():\n{docstring}{body}") == []
-    assert long_functions(f"def f():\n{docstring}{body}    x = 2\n") == [f"f: {FUNCTION_LINES + 1} lines"]
+    assert long_functions(ast.parse(f"def f():\n{docstring}{body}")) == []
+    assert long_functions(ast.parse(f"def f():\n{docstring}{body}    x = 2\n")) == [f"f: {FUNCTION_LINES + 1} lines"]
 
 
 def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:

@@ -1,5 +1,6 @@
 """`./run` on machines that lack something: it says in one clear sentence what is missing and how to get it."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -8,7 +9,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOOLS = ["basename", "cat", "cksum", "date", "dirname", "find", "mkdir", "rm", "sed", "sh", "sort", "tail", "wc"]
+TOOLS = [
+    "basename",
+    "cat",
+    "cksum",
+    "date",
+    "dirname",
+    "find",
+    "grep",
+    "mkdir",
+    "rm",
+    "sed",
+    "sh",
+    "sleep",
+    "sort",
+    "tail",
+    "wc",
+]
 
 
 @pytest.fixture
@@ -106,6 +123,56 @@ def test_a_step_that_fails_shows_the_end_of_its_log(bare_machine: Path) -> None:
     assert re.search(
         r"ttmem: Making .venv .*\.\.\. failed, .*/build/logs/venv.log ends with:\nno room left\n$", ended.stderr
     )
+
+
+NO_NETWORK = """\
+WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(...)': /simple/pip/
+ERROR: No matching distribution found for pip>=25.1"""
+
+
+@pytest.mark.parametrize(
+    ("said", "variables", "is_network"),
+    [
+        (NO_NETWORK, {}, True),
+        ("ERROR: No matching distribution found for pip>=25.1", {"PIP_NO_INDEX": "1"}, True),
+        ("ERROR: No matching distribution found for nanobind>=99", {}, False),
+        ("ERROR: Could not install packages due to an OSError: no room left", {"PIP_NO_INDEX": "1"}, False),
+    ],
+)
+def test_an_index_that_cannot_be_reached_is_one_sentence(
+    bare_machine: Path, said: str, variables: dict[str, str], is_network: bool
+) -> None:
+    compile_anything(bare_machine)
+    (bare_machine / "said").write_text(said)
+    fails = f"*-m*venv*) cat {bare_machine}/said; exit 1 ;;"
+    pretend(bare_machine, "python3", f'case "$*" in {fails} *executable*) echo "$0" ;; esac')
+
+    ended = run(bare_machine, "demo", **variables)
+
+    assert ended.returncode == 1
+    assert ("\nttmem: the package index cannot be reached; " in ended.stderr) is is_network
+    assert (said in ended.stderr) is not is_network
+
+
+def test_on_a_terminal_the_seconds_of_a_step_are_counted(bare_machine: Path) -> None:
+    """The step lasts until its second second was seen."""
+    compile_anything(bare_machine)
+    gate = bare_machine / "gate"
+    os.mkfifo(gate)
+    waits = f"*-m*venv*) read line <{gate}; exit 1 ;;"
+    pretend(bare_machine, "python3", f'case "$*" in {waits} *executable*) echo "$0" ;; esac')
+    here, terminal = os.openpty()
+    command = [str(bare_machine / "bin" / "sh"), str(bare_machine / "run"), "demo"]
+    with subprocess.Popen(command, env={"PATH": str(bare_machine / "bin")}, stderr=terminal) as process:
+        os.close(terminal)
+        seen = b""
+        while b"... 1 s" not in seen:
+            seen += os.read(here, 4096)
+        gate.write_text("go on\n")
+    os.close(here)
+
+    assert process.returncode == 1
+    assert re.search(rb"\rttmem: Making \.venv with .* \.\.\. 1 s", seen)
 
 
 @pytest.mark.parametrize("shell", ["sh", "dash", "bash", "busybox"])

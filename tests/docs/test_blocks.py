@@ -59,15 +59,16 @@ def test_at_most_fifteen_blocks_are_not_run_and_each_says_why() -> None:
     assert len(left_out) <= NOT_RUN_MOST
 
 
-@pytest.mark.parametrize("page", pages())
-def test_every_block_has_a_language_or_is_the_output_of_the_one_above(page: str) -> None:
+def test_every_block_has_a_language_or_is_the_output_of_the_one_above() -> None:
     unknown = [
         block.place
+        for page in pages()
         for block in blocks(page)
         if block.is_run and not (block.is_output or block.language in EXECUTED or "file" in block.directives)
     ]
     loose = [
         later.place
+        for page in pages()
         for earlier, later in zip((None, *blocks(page)), blocks(page), strict=False)
         if later.is_output and later.is_run and (earlier is None or earlier.language not in ("sh", "python"))
     ]
@@ -75,11 +76,10 @@ def test_every_block_has_a_language_or_is_the_output_of_the_one_above(page: str)
     assert (unknown, loose) == ([], [])
 
 
-@pytest.mark.parametrize("page", pages())
-def test_no_block_escapes_the_parser(page: str) -> None:
-    fences = re.findall(r"^ *(?:```|~~~)", text_of(page), flags=re.MULTILINE)
+def test_no_block_escapes_the_parser() -> None:
+    fences = {page: re.findall(r"^ *(?:```|~~~)", text_of(page), flags=re.MULTILINE) for page in pages()}
 
-    assert len(fences) == 2 * len(blocks(page))
+    assert {page: len(found) for page, found in fences.items()} == {page: 2 * len(blocks(page)) for page in pages()}
 
 
 def test_there_are_blocks_of_every_kind() -> None:

@@ -14,10 +14,11 @@ from collections.abc import Callable
 
 from tests.support.docs.pages import ROOT, Block, text_of
 from tests.support.docs.rules import difference
-from tests.support.docs.shell import Printed, Shell
+from tests.support.docs.shell import WHEELS, Printed, Shell
 from ttmem.monitor.parts.filters import problem_of
 
-NEEDED = ("jq", "curl", "cmake")  # programs of the machine that pages use; none of them is a dependency
+# Programs of the machine that pages use; none of them is a dependency.
+NEEDED = ("jq", "curl", "cmake", "promtool", "prometheus", "pipx", "uv")
 COMMENT = re.compile(r"\s+#.*$|^#.*$")
 
 
@@ -41,7 +42,10 @@ def _lacks(block: Block, shell: Shell) -> bool:
     """Whether this machine lacks a program that a block needs; the test of its page says so."""
     if block.language not in ("sh", "console"):
         return False
-    lacking = {name for name in NEEDED if re.search(rf"\b{name} ", block.text) and not shutil.which(name)}
+    path = shell.environ["PATH"]
+    lacking = {name for name in NEEDED if re.search(rf"\b{name} ", block.text) and not shutil.which(name, path=path)}
+    if "install ttmem" in block.text and not [*WHEELS.glob(f"*-cp{sys.version_info[0]}{sys.version_info[1]}-*.whl")]:
+        lacking.add("wheel in dist (./run wheels)")
     shell.lacking |= lacking
     return bool(lacking)
 

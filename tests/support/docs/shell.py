@@ -19,6 +19,7 @@ from tests.support.server.server_serving import short_directory
 from tests.support.timing.waiting import PATIENCE_SECONDS
 
 EXAMPLES = ("model.py", "failing.py")  # of the tutorials; other pages use them, too
+WHEELS = ROOT / "dist"  # what `./run wheels` made: the package index of these readers has them
 READER_PID = "4711"  # on the pages: the process that reported last
 _LEFT_OUT = ("TTMEM", "TT_", "XDG_", "LD_PRELOAD", "PYTHONWARNINGS", "COLUMNS", "LINES", "FORCE_COLOR", "PYTEST")
 
@@ -62,6 +63,8 @@ class Shell:
         return Printed(self.status, self._public(text))
 
     def _started(self, command: str) -> "subprocess.Popen[str]":
+        if command.startswith("pip install"):
+            self._enter_environment()
         process = subprocess.Popen(
             ["bash", "-c", f"(exit {self.status})\n{self._private(command)}"],
             cwd=self.directory,
@@ -74,6 +77,13 @@ class Shell:
         )
         self.running.append(process)
         return process
+
+    def _enter_environment(self) -> None:
+        """From the first `pip install` of a page on, its commands are those of an environment of the reader's own."""
+        environment = self.place / "env"
+        if not environment.exists():
+            subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+            self.environ["PATH"] = f"{environment / 'bin'}:{self.environ['PATH']}"
 
     def _private(self, command: str) -> str:
         """A command with the places, the port and the process that are ours."""
@@ -93,6 +103,7 @@ class Shell:
             "/dev/shm/ttmem-$(id -u)": str(self.journals),
             "/tmp/tt_allocation_server.sock": self.environ["TTMEM_SEED_SOCKET"],
             "127.0.0.1:8265": f"127.0.0.1:{self.environ['READER_PORT']}",
+            "127.0.0.1:9091": f"127.0.0.1:{self.environ['PROMETHEUS_PORT']}",
         }
 
     def newest_pid(self) -> str:
@@ -141,6 +152,12 @@ def _environ(place: Path) -> dict[str, str]:
         "TTMEM_STOCK_SHM_DIR": str(place / "stock"),
         "TTMEM_SYSFS_ROOT": str(place / "root"),
         "READER_PORT": str(_free_port()),
+        "PROMETHEUS_PORT": str(_free_port()),
+        "PIP_FIND_LINKS": f"{WHEELS} {plain.get('PIP_FIND_LINKS', '')}",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "UV_FIND_LINKS": str(WHEELS),
+        "UV_TOOL_BIN_DIR": str(place / "home" / "uv"),  # pipx has ~/.local/bin
+        "UV_CACHE_DIR": str(place / "home" / "cache"),
     }
     return {**plain, **hook, **places, "PATH": path, "LC_ALL": "C.UTF-8", "TERM": "dumb", "PYTHONUNBUFFERED": "1"}
 
