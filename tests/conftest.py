@@ -20,7 +20,7 @@ from tests.support.processes.preloads import library_directory
 from tests.support.timing.watchdog import Watchdog
 from ttmem.doctor.hook import hook_path
 
-SLOW_SECONDS = 300
+SLOW_SECONDS = 900
 SEED = pytest.StashKey[int]()
 JOURNALS = pytest.StashKey[Path]()
 
@@ -54,7 +54,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     _shuffle(items, config.stash[SEED])
     for item in items:
-        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+        is_long = item.get_closest_marker("slow") or item.get_closest_marker("ttnn")
+        if is_long and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
 

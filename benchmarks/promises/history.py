@@ -17,6 +17,7 @@ from benchmarks.stage.actors import galaxy
 from benchmarks.stage.setting import Setting
 from ttmem.collector import Collector
 from ttmem.collector.history import HistoryRecorder
+from ttmem.snapshot.values import replace
 from ttmem.sources import Places
 
 SAMPLES = 100
@@ -47,7 +48,12 @@ def _recorder(collector: Collector, chips: int) -> HistoryRecorder:
         time_ns, rows, processes, happenings = collector.ledger.sample()
         return time_ns, rows[:chips], processes, happenings
 
-    return HistoryRecorder(sample, lambda: (), clock_ns=lambda: next(seconds) * 1_000_000_000)
+    return HistoryRecorder(
+        sample,
+        lambda: (),
+        clock_ns=lambda: next(seconds) * 1_000_000_000,
+        overview=lambda: replace(overview := collector.overview(), devices=overview.devices[:chips]),
+    )
 
 
 def _cpu_seconds(work: Callable[[], object], count: int) -> float:

@@ -231,8 +231,9 @@ class own:  # really a submodule
         """(number, is open, unique or mesh id, (index, arch, board, capacities) of a chip, unique ids of a mesh's)."""
 
     @staticmethod
-    def pool(targets: tuple[int, ...], pool: int, /) -> tuple[int, int, int]:
-        """What targets that stand for one chip have of a pool: bytes used, the highest since a reset, how many."""
+    def pool(targets: tuple[int, ...], pool: int, /) -> tuple[int, ...]:
+        """What targets that stand for one chip have of a pool: bytes used, the highest since a reset, how many; then
+        its totals, in the order of `POOL_TOTALS`."""
 
     @staticmethod
     def circular_buffers(targets: tuple[int, ...], /) -> tuple[int | None, int | None]:
@@ -442,6 +443,58 @@ class AllocationServer:
 
     def take_log(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
         """Waits for lines: (text, lines dropped so far, dumps asked for since the last call, of kernels likewise)."""
+
+class recording:  # really a submodule
+    """What happens in a ledger, into files and back: the format is written down in native/src/recording/block.hpp."""
+
+    class Recorder:
+        """Listens to a ledger from its making on, before anything is attached; `redact`: no command lines, no paths."""
+
+        def __init__(self, ledger: Ledger, redact: bool = False) -> None: ...
+        def begin_segment(self, ledger: Ledger, file: int, number: int) -> None:
+            """Goes on in another file, which is empty and is duplicated: first with what is alive now."""
+
+        def flush(self, ledger: Ledger) -> tuple[int, int, int, int, int, int]:
+            """Writes what has happened: (bytes of this segment, rows, rows dropped for want of room, records lost by
+            readers, incidents, errno of the write that failed or 0: then rows are dropped until another segment)."""
+
+    class Replay:
+        """A recording back into a ledger of its own, block by block. A block that is none is a ValueError."""
+
+        def __init__(self, ledger: Ledger) -> None: ...
+        def read_names(self, block: bytes) -> None:
+            """All blocks of names of a segment come before the others."""
+
+        def apply(
+            self, ledger: Ledger, block: bytes, until_ns: int = ..., chip: int = 0, pool: int = ..., bytes: int = 0
+        ) -> bool:
+            """Up to a time (CLOCK_MONOTONIC), or until a pool of a chip holds `bytes`; whether it stopped there."""
+
+        def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
+            """By process key: (name, began, ended or 0, thread number)."""
+
+        def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
+            """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
+
+        def lost(self) -> list[int]:
+            """Keys of processes of which is not known what they hold now."""
+
+        def time_ns(self) -> int: ...
+        def wall_offset_ns(self) -> int: ...
+        def row_count(self) -> int: ...
+
+    @staticmethod
+    def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:
+        """All blocks up to the first that is not as it was written, and what is wrong there or "": (offset, size, kind,
+        parts, codec, rows, first_ns, last_ns, wall_offset_ns, lost records, segment, number, balances as (chip, whether
+        that is a unique id, pool, at the start, highest, whether that is a process's own counter of a gap))."""
+
+    @staticmethod
+    def payload(block: Any) -> bytes:
+        """As it is stored; `restored`: the same block with its payload stored otherwise."""
+
+    @staticmethod
+    def restored(block: Any, stored: bytes, is_packed: bool) -> bytes: ...
 
 def layout() -> dict[str, tuple[int, dict[str, tuple[int, int]]]]:
     """Every shared struct: name -> (size, field -> (offset, size))."""

@@ -4,11 +4,12 @@ The numbers are those of `ttmem/client.h`. A number nobody knows becomes UNKNOWN
 """
 
 from enum import Enum, IntEnum
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 __all__ = [
     "BANKED_POOLS",
     "PLANNED_POOLS",
+    "POOL_TOTALS",
     "Arch",
     "BinaryStatus",
     "BufferLayout",
@@ -20,6 +21,7 @@ __all__ = [
     "KernelType",
     "Kind",
     "Pool",
+    "PoolTotal",
     "RefusalKind",
     "Stall",
     "Word",
@@ -90,6 +92,20 @@ class Pool(Word):
 BANKED_POOLS = (Pool.DRAM, Pool.TRACE, Pool.L1, Pool.L1_SMALL)
 # Inventories: what all loaded programs would take. Programs share that memory, so the sum may exceed the chip.
 PLANNED_POOLS = frozenset({Pool.CB, Pool.KERNEL, Pool.ETH, Pool.DISPATCH})
+
+
+class PoolTotal(NamedTuple):
+    """What only ever grows of a pool of a process, in bytes, since the process began to report."""
+
+    field: str  # of `PoolUsage` and `DumpGroup`, in JSON and in the name of its metric: freed_bytes
+    word: str  # on screens and in names of CSV: freed
+    meaning: str
+
+
+# In the order in which native/src/journal/counters.hpp counts them. Every output shows all of them.
+POOL_TOTALS: tuple[PoolTotal, ...] = (
+    PoolTotal("freed_bytes", "freed", "bytes given back since the process began to report"),
+)
 
 
 class Kind(Word):

@@ -5,6 +5,7 @@ the figures.
 """
 
 __all__ = [
+    "CannotRecord",
     "CannotServe",
     "DaemonBusy",
     "DaemonGone",
@@ -12,6 +13,7 @@ __all__ = [
     "NothingToRead",
     "PlaceBlocked",
     "RecordDamaged",
+    "RecordingDamaged",
     "RegionDamaged",
     "SelectionError",
     "TtmemError",
@@ -49,6 +51,14 @@ class NothingToRead(TtmemError):
 
 class RecordDamaged(TtmemError):
     """Bytes that are no record of a journal."""
+
+
+class CannotRecord(TtmemError):
+    """No recording can be written there."""
+
+
+class RecordingDamaged(TtmemError):
+    """A path that is no recording, one of another version, or what of it cannot be read."""
 
 
 class RegionDamaged(TtmemError):

@@ -95,7 +95,7 @@ def cuts(sample: Sample) -> list[int]:
 def test_an_untouched_copy_is_the_journal_of_a_dead_process(
     sample: Sample, read: Callable[[], AnyReader], journals: Path
 ) -> None:
-    (journals / NAME).write_bytes(sample.content)
+    sample.put(journals / NAME)
 
     look = read().look()
 
@@ -109,7 +109,8 @@ def test_a_journal_cut_at_any_place_is_named_once(
     lengths = cuts(sample)
     assert len(lengths) > 20
     for length in lengths:
-        (journals / f"{length}-1-00000000.journal").write_bytes(sample.content[:length])
+        sample.put(journals / f"{length}-1-00000000.journal")
+        os.truncate(journals / f"{length}-1-00000000.journal", length)
     reader = read()
     reader.look()
 
@@ -148,20 +149,20 @@ def test_another_users_file_is_no_journal(
 def test_another_version_is_named_with_both_numbers(
     sample: Sample, read: Callable[[], AnyReader], journals: Path, version: int
 ) -> None:
-    (journals / NAME).write_bytes(sample.with_field("version", version.to_bytes(4, "little")))
+    sample.put(journals / NAME, sample.identity("version", version.to_bytes(4, "little")))
 
-    assert_refused(read().look(), journals / NAME, f"version {version}", "version 4", "upgrade")
+    assert_refused(read().look(), journals / NAME, f"version {version}", "version 5", "upgrade")
 
 
 @pytest.mark.parametrize("name", STRUCTURE)
 def test_a_header_that_draws_another_file_is_refused(
     sample: Sample, read: Callable[[], AnyReader], journals: Path, name: str
 ) -> None:
-    original = sample.with_field(name, sample.number(name).to_bytes(IDENTITY[name][1], "little"))
-    assert original == sample.content
-    edited = {sample.with_field(name, value) for value in EXTREMES} - {original}
-    for number, content in enumerate(edited):
-        (journals / f"{number}-1-00000000.journal").write_bytes(content)
+    original = sample.identity(name, sample.number(name).to_bytes(IDENTITY[name][1], "little"))
+    assert sample.edited(original) == sample.content
+    edited = {sample.identity(name, value) for value in EXTREMES} - {original}
+    for number, edit in enumerate(edited):
+        sample.put(journals / f"{number}-1-00000000.journal", edit)
 
     look = read().look()
 
@@ -176,7 +177,7 @@ def test_a_header_that_claims_nonsense_misleads_no_viewer(
 ) -> None:
     for number, value in enumerate(EXTREMES):
         path = journals / f"{number}-1-00000000.journal"
-        path.write_bytes(sample.with_field(name, value))
+        sample.put(path, sample.identity(name, value))
         if is_alive:
             vandal.hold(path)
     reader = read()
@@ -219,7 +220,7 @@ def test_a_hot_word_that_says_nonsense_misleads_no_viewer(
 ) -> None:
     for number in NUMBERS:
         path = journals / f"{number}-1-00000000.journal"
-        path.write_bytes(sample.with_hot_word(name, number))
+        sample.put(path, sample.hot_word(name, number))
         if is_alive:
             vandal.hold(path)
     reader = read()
@@ -235,7 +236,7 @@ def test_the_owner_of_the_file_is_the_user_whatever_the_header_says(
     sample: Sample, journals: Path, nursery: Nursery
 ) -> None:
     healthy = a_healthy_process(nursery, journals)
-    (journals / NAME).write_bytes(sample.with_field("uid", (12345).to_bytes(4, "little")))
+    sample.put(journals / NAME, sample.identity("uid", (12345).to_bytes(4, "little")))
     reader = NativeReader(journals)
     reader.look()
     healthy.kill()
@@ -259,8 +260,7 @@ def look_at_edited(
     if vandal:
         vandal.release()
     places = [(sample.parts[zone], where, new) for zone, where, new in edits]
-    content = sample.edited(*[(int(start + (end - start) * where), new) for (start, end), where, new in places])
-    path.write_bytes(content[: len(sample.content)])
+    sample.put(path, *[(int(start + (end - start) * where), new) for (start, end), where, new in places])
     if vandal:
         vandal.hold(path)
     reader.look()
@@ -306,8 +306,7 @@ def test_counters_that_say_everything_is_full_do_not_wrap_the_sums_of_others(
     most = ((1 << 63) - 1).to_bytes(8, "little")
     targets, _ = sample.parts["targets"]
     used = [(targets + target * 1024 + 256 + pool * 64, most) for target in range(1, 4) for pool in range(10)]
-    full = Sample(sample.with_hot_word("untabled_allocs", 1))
-    (journals / NAME).write_bytes(full.edited(*used))
+    sample.put(journals / NAME, sample.hot_word("untabled_allocs", 1), *used)
     vandal.hold(journals / NAME)
     reader = NativeReader(journals)
     reader.look()

@@ -64,7 +64,6 @@ IMPOSSIBLE: list[Step] = [
 ]
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("opening", OPENINGS, ids=str)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_answer_to_a_random_sequence_is_the_runtimes(
@@ -94,7 +93,6 @@ def assert_worth_comparing(answers: list[Answer]) -> None:
     assert said["left_out"] < STEP_COUNT // 10
 
 
-@pytest.mark.timeout(60)
 def test_what_the_runtime_refuses_for_its_shape_the_model_refuses_too(runtime_of: StartedRuntime) -> None:
     steps = [A_TENSOR | step | {"id": number} for number, step in enumerate(IMPOSSIBLE)]
     runtime = runtime_of("n150")

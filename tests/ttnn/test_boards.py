@@ -27,7 +27,6 @@ def views(chip: Chip) -> dict[str, list[int]]:
     return {memory: model.view(memory) for memory in MEMORIES}
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(("name", "dispatch"), OPENED)
 def test_a_board_opens_with_the_runtimes_grid_and_banks(
     name: str, dispatch: DispatchCores | None, runtime_of: StartedRuntime
@@ -44,7 +43,6 @@ def test_a_board_opens_with_the_runtimes_grid_and_banks(
     assert device.first_cb_address == chip.architecture.l1_unreserved_base
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["n150", "p150"])
 @pytest.mark.parametrize(("l1_small", "trace"), [(1, 1), (1000, 5_000_001), (MIB, 50_000_000)])
 def test_what_is_asked_for_at_open_is_rounded_as_the_runtime_does(
@@ -57,7 +55,6 @@ def test_what_is_asked_for_at_open_is_rounded_as_the_runtime_does(
     assert device.views == views(board(name).chip(l1_small_bytes=l1_small, trace_region_bytes=trace))
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", ["n150", "p150"])
 @pytest.mark.parametrize("worker_l1", [1_000_000, 1_234_567, 1_400_001])
 def test_the_kernel_ring_gets_what_buffers_leave_of_l1(name: str, worker_l1: int, runtime_of: StartedRuntime) -> None:

@@ -13,13 +13,10 @@ from ttmem.metal import CircularBufferClash, CoreRange, CoreRanges, Program
 EVENT_COUNT = 120
 TILE_BYTES = 2048
 
-pytestmark = [
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(
-        not has_compiler(),
-        reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc (Debian: apt-get install gcc-riscv64-unknown-elf)",
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not has_compiler(),
+    reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc (Debian: apt-get install gcc-riscv64-unknown-elf)",
+)
 
 
 def told(runtime: Runtime, event: dict[str, Any], grid: tuple[int, int]) -> dict[str, Any]:

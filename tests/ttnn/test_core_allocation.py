@@ -44,7 +44,6 @@ OPENINGS = [
 ]
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("opening", OPENINGS, ids=str)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_answer_to_a_random_sequence_on_cores_is_the_runtimes(
@@ -98,7 +97,6 @@ IMPOSSIBLE = [
 ]
 
 
-@pytest.mark.timeout(60)
 def test_what_cannot_lie_on_cores_is_refused_in_the_runtimes_words(runtime_of: StartedRuntime) -> None:
     steps = [step | {"id": number} for number, step in enumerate(IMPOSSIBLE)]
     runtime = runtime_of("n150", is_hybrid=True)
@@ -111,7 +109,6 @@ def test_what_cannot_lie_on_cores_is_refused_in_the_runtimes_words(runtime_of: S
     assert differences(steps, answers, ours) == []
 
 
-@pytest.mark.timeout(60)
 def test_a_device_in_another_mode_refuses_buffers_by_core_in_the_runtimes_words(runtime_of: StartedRuntime) -> None:
     steps = [
         on(ONE, KIB, allocation) | {"id": number} for number, allocation in enumerate(["PER_CORE", "RANGE_LOCKSTEP"])
@@ -141,7 +138,6 @@ CIRCULAR = [
 ]
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
 def test_circular_buffers_meet_buffers_on_cores_where_the_runtimes_do(runtime_of: StartedRuntime) -> None:
     runtime = runtime_of("n150", is_hybrid=True)

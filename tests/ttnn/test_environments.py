@@ -1,7 +1,8 @@
 """Lines of stock programs that know nothing of ttmem, which is in another environment, of another Python: `ttmem run`
 of 3.11 and 3.13 before both Pythons that the wheel is built for.
 
-A ttmem of another Python than the tests' own is in INSTALLED_ENVIRONMENTS/python3.13 (`.ci/run pythons`)."""
+A ttmem of another Python than the tests' own is in INSTALLED_ENVIRONMENTS/python3.13, and one for the program's own
+environment in INSTALLED_PACKAGES/3.12 (`.ci/run pythons`). Where the program has one, both write one journal."""
 
 import os
 import re
@@ -47,7 +48,11 @@ try:
 finally:
     os._exit(3)
 """
+MODEL_WITH_ITS_OWN = MODEL.replace("import os, sys", "import ttmem, os, sys").replace(
+    'assert "ttmem" not in sys.modules', "assert ttmem.memory_allocated(0) > 0"
+)
 BYTES_OF_A_ROW = 64
+OWN_VERSION = "{}.{}".format(*sys.version_info[:2])
 
 
 class Ran(NamedTuple):
@@ -57,7 +62,7 @@ class Ran(NamedTuple):
 
 
 def ttmem_of(version: str) -> list[str]:
-    if version == "{}.{}".format(*sys.version_info[:2]):
+    if version == OWN_VERSION:
         return [sys.executable, "-m", "ttmem"]
     python = Path(os.environ.get("INSTALLED_ENVIRONMENTS", "/nowhere")) / f"python{version}" / "bin" / "python"
     if not python.exists():
@@ -75,10 +80,20 @@ def wheel_of(version: str) -> Stock:
         pytest.skip(f"NOT COMPARED WITH THE STOCK RUNTIME: {missing}")
 
 
-def ran(ttmem: list[str], wheel: Stock, place: Path) -> Ran:
+def own_package(version: str) -> Path:
+    """A ttmem for the environment of the program."""
+    package = Path(os.environ.get("INSTALLED_PACKAGES", "/nowhere")) / version
+    if not (package / "ttmem").is_dir():
+        pytest.skip(f"NOT TESTED: ttmem in the environment of a program of Python {version}; .ci/run pythons makes it")
+    return package
+
+
+def ran(ttmem: list[str], wheel: Stock, place: Path, own: Path | None = None) -> Ran:
     environ, chips = _environment(wheel, place, "n300", is_slow=False)
     del environ["PYTHONPATH"]
-    (place / "model.py").write_text(MODEL)
+    (place / "model.py").write_text(MODEL if own is None else MODEL_WITH_ITS_OWN)
+    if own is not None:
+        environ["PYTHONPATH"] = str(own)
     private = {"TTMEM_DIR": str(place / "journals"), "TTMEM_SYSTEM_DIR": str(place)}
     command = [*ttmem, "run", "--", str(wheel.python), str(place / "model.py")]
     result = subprocess.run(command, env=environ | private, cwd=place, capture_output=True, text=True)
@@ -96,7 +111,6 @@ def ran(ttmem: list[str], wheel: Stock, place: Path) -> Ran:
     return Ran(found, result.stderr, document["sites_off"])
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
 @pytest.mark.parametrize("wheel_version", ["3.10", "3.12"])
 @pytest.mark.parametrize("ttmem_version", ["3.11", "3.13"])
@@ -105,6 +119,20 @@ def test_every_line_is_right_whichever_environment_ttmem_is_in(
 ) -> None:
     it = ran(ttmem_of(ttmem_version), wheel_of(wheel_version), tmp_path)
 
+    check_lines(it, wheel_version)
+
+
+@pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
+@pytest.mark.parametrize("wheel_version", ["3.10", "3.12"])
+def test_a_program_with_a_ttmem_of_its_own_reports_once_and_knows_its_memory(
+    wheel_version: str, tmp_path: Path
+) -> None:
+    own = own_package(wheel_version)
+
+    check_lines(ran(ttmem_of(OWN_VERSION), wheel_of(wheel_version), tmp_path, own), wheel_version)
+
+
+def check_lines(it: Ran, wheel_version: str) -> None:
     prefix = "" if wheel_version == "3.10" else "Attention."  # which knows no longer name
     outermost = "model.py:19 <module>"
     assert it.off is None

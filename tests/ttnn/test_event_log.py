@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import wait_until
 from tests.support.ttnn.runtime import _environment, counters_of
@@ -44,7 +42,6 @@ def alive(daemon: Daemon, process: dict[str, Any]) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.timeout(180)
 def test_what_the_wheel_loads_is_in_the_log(stock: Stock, tmp_path: Path) -> None:
     environ, chips = _environment(stock, tmp_path, "n300", is_slow=False)
     script = Path(sys.executable).parent / "allocation_server_poc"

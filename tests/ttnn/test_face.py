@@ -17,9 +17,8 @@ from tests.support.ttnn.runtime import _environment
 from tests.support.ttnn.stock import Stock
 
 REASON = "A MODEL'S OWN QUESTIONS NOT TESTED: the package is not built for its Python; .ci/run pythons does that"
-pytestmark = [pytest.mark.timeout(120)]
 if "INSTALLED_PACKAGES" not in os.environ:
-    pytestmark.append(pytest.mark.skip(reason=REASON))  # `skip`, for the whole file: pytest tells it in one line
+    pytestmark = pytest.mark.skip(reason=REASON)  # `skip`, for the whole file: pytest tells it in one line
 
 MODEL = """
 import json, sys

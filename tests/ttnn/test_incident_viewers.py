@@ -62,7 +62,6 @@ def settings_of(stock: Stock, directory: Path) -> tuple[dict[str, str], "list[Pa
     return environ | hooked, [counters_of(chip) for chip in chips]
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("wrapped", ["-", "b", "a", "ba"], ids=["whole", "before", "after", "both"])
 def test_all_are_told_the_same_of_the_wheels_refusal(wrapped: str, stock: Stock, tmp_path: Path) -> None:
     settings, counters = settings_of(stock, tmp_path)
@@ -85,7 +84,6 @@ def test_all_are_told_the_same_of_the_wheels_refusal(wrapped: str, stock: Stock,
     assert (incident.operations_since >= WRAP_EVENTS) == ("a" in wrapped)
 
 
-@pytest.mark.timeout(120)
 def test_four_threads_refused_at_once_have_each_their_own(stock: Stock, tmp_path: Path) -> None:
     settings, counters = settings_of(stock, tmp_path)
     command = [str(stock.python), "-c", PRELUDE + AT_ONCE]

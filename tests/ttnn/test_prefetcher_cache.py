@@ -24,8 +24,6 @@ GEOMETRIES = {
     "tiny": TINY,
 }
 
-pytestmark = pytest.mark.timeout(60)  # seconds of a busy machine; a run takes two alone
-
 
 class Pair:
     """The model's cache and the wheel's, asked the same."""

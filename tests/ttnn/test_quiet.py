@@ -36,7 +36,6 @@ ttnn.close_mesh_device(mesh)
 """
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.skipif(not has_compiler(), reason="OPERATIONS NOT COMPARED: no riscv64-unknown-elf-gcc")
 def test_a_program_without_faults_has_no_incident_and_no_finding(stock: Stock, tmp_path: Path) -> None:
     environ, chips = _environment(stock, tmp_path, "n150", is_slow=False)

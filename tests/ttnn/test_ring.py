@@ -23,8 +23,6 @@ BLACKHOLE = {
 NARROW = {CoreType.TENSIX: (16, 64), CoreType.ACTIVE_ETH: (0, 16), CoreType.IDLE_ETH: (32, 48)}
 Places = Mapping[CoreType, tuple[int, int]]
 
-pytestmark = pytest.mark.timeout(60)  # seconds of a busy machine; a run takes two alone
-
 
 class Pair:
     """The model's ring and the wheel's, told the same."""

@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support.ttnn.runtime import _environment, counters_of
 from tests.support.ttnn.stock import Stock
 
@@ -26,7 +24,6 @@ os._exit(7)
 """
 
 
-@pytest.mark.timeout(120)
 def test_an_unmodified_program_leaves_its_peaks_and_what_it_held(stock: Stock, tmp_path: Path) -> None:
     environ, chips = _environment(stock, tmp_path, "n300", is_slow=False)
     private = {"TTMEM_DIR": str(tmp_path / "journals"), "TTMEM_SYSTEM_DIR": str(tmp_path)}

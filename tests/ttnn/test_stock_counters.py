@@ -23,7 +23,7 @@ from ttmem.sources.stock_shm.region import decode_region
 
 MIB = 1 << 20
 SIDE = 1024  # of a matrix of bfloat16: 2 MiB
-pytestmark = [pytest.mark.timeout(120), pytest.mark.xdist_group("stock_counters")]
+pytestmark = pytest.mark.xdist_group("stock_counters")
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,6 @@ STEPS = 400
 Step = dict[str, Any]
 Answer = dict[str, Any]
 
-pytestmark = pytest.mark.timeout(120)  # seconds of a busy machine
-
 
 class Story:
     """Random buffers and captures, as steps; told at every step what came of it."""

@@ -15,8 +15,6 @@ from ttmem.tracking import CoreType
 RING_BYTES = 70_656
 NODES = 400
 
-pytestmark = pytest.mark.timeout(60)  # seconds of a busy machine
-
 
 @pytest.fixture(scope="module")
 def library(stock: Stock) -> Library:

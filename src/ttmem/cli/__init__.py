@@ -4,6 +4,7 @@ A verb is loaded when it is used, and the words of `ttmem --help` stand here: as
 """
 
 import gc
+import os
 import sys
 
 import ttmem
@@ -23,6 +24,8 @@ VERBS = {
     "check": "Fail if a chip is fuller than it may be.",
     "inspect": "Show what a journal, region or checkpoint file holds.",
     "run": "Run a program with tracking on.",
+    "record": "Record what happens, for ttmem report.",
+    "report": "Show what a recording says.",
     "doctor": "Show what can be seen here, and what is missing.",
     "serve": "Serve programs that report by socket, and viewers.",
     "demo": "Show a workload on simulated chips, live.",
@@ -32,7 +35,7 @@ Usage: ttmem [VERB] [OPTIONS]
 
   See, live and exactly, which process holds which memory on every Tenstorrent
   device. Without a verb: on a terminal the live monitor (ttmem top), otherwise
-  one table (ttmem ps). About a verb: ttmem VERB --help.
+  one table (ttmem ps). About a verb: ttmem help VERB.
 
 Verbs:
 {verbs}
@@ -52,10 +55,11 @@ Without a verb, for scripts (ttmem ps --help lists all flags):
 
 Options:
   --completion SHELL         What makes bash, zsh or fish complete: eval it.
+  --cmake-dir                Where the CMake package is, for C and C++ programs.
   -V, --version              Show the version.
   -h, --help                 Show this text.
 
-Exit codes: 0 done, 1 nothing could be read, 2 bad flag, 3 not running (serve
+Exit codes: 0 done, 1 nothing reports, 2 bad flag, 3 not running (serve
 --status), 4 does not fit, 5 limit crossed, 130 interrupted.
 """.format(verbs="\n".join(f"  {verb:8} {purpose}" for verb, purpose in VERBS.items()))
 
@@ -63,10 +67,12 @@ Exit codes: 0 done, 1 nothing could be read, 2 bad flag, 3 not running (serve
 def main(arguments: list[str] | None = None) -> "NoReturn":
     """Runs a verb and exits, with the codes that `ttmem --help` names."""
     given = sys.argv[1:] if arguments is None else arguments
-    if given in (["-h"], ["--help"]):
+    if given in (["-h"], ["--help"], ["help"]):
         sys.exit(_write(HELP))
     if given in (["-V"], ["-v"], ["--version"]):
         sys.exit(_write(f"ttmem {ttmem.__version__}\n"))
+    if given == ["--cmake-dir"]:
+        sys.exit(_write_cmake_directory())
     gc.disable()  # loading leaves no garbage, and neither does one table; a verb that stays turns it on again
     try:
         from ttmem.cli.program import run_program
@@ -93,6 +99,16 @@ def _refuse(error: ModuleNotFoundError) -> "NoReturn":
 def _end(code: int) -> "NoReturn":
     gc.freeze()  # all of it goes now: Python need not look for garbage first
     sys.exit(code)
+
+
+def _write_cmake_directory() -> int:
+    """Prints what `cmake -Dttmem_DIR=` takes; the exit code."""
+    places = [os.path.join(place, "lib", "cmake", "ttmem") for place in ttmem.__path__]
+    found = [place for place in places if os.path.isfile(os.path.join(place, "ttmem-config.cmake"))]
+    if not found:
+        sys.stderr.write(f"ttmem: there is no ttmem-config.cmake in {places[0]}; install ttmem again\n")
+        return 1
+    return _write(found[0] + "\n")
 
 
 def _write(text: str) -> int:

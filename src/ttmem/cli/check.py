@@ -1,6 +1,5 @@
 """`ttmem check`: fails if a chip is fuller than it may be, or if something was refused; for scripts and CI."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,9 @@ import click
 from ttmem.analysis.limits import Amount, Limit, Verdict, Which, judged
 from ttmem.cli.common import CROSSED, DONE
 from ttmem.cli.common.amounts import amount, duration, rate
+from ttmem.cli.common.options import NO_DAEMON, SIMULATED, with_options
 from ttmem.cli.common.request import Request, query
+from ttmem.cli.demonstration.figures import figure_source
 from ttmem.errors import NothingToRead
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
@@ -19,7 +20,7 @@ from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, ChipName, time_text
 from ttmem.view.device_tables import device_word
 from ttmem.view.table import clean, clipped
-from ttmem.view.texts import plural, share_text, size_text
+from ttmem.view.texts import label_text, plural, share_text, size_text
 
 __all__ = ["IncidentLimit"]
 
@@ -75,6 +76,8 @@ class IncidentLimit(NamedTuple):
         }
 
 
+_NOTHING = "no process reports: there is nothing to check"
+_ENDED = "; limits are on what is in use now, peaks of programs that ended: ttmem ps --all"
 _SECONDS = 3.0
 _LOOK_COUNT = 12  # while growth is watched
 _LABEL_MOST = 40
@@ -112,13 +115,16 @@ _FLAGS: dict[str, Which] = {
 )
 @click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/check.md).")
-@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+@NO_DAEMON
+@with_options(SIMULATED)
 def check(
     *,
     seconds: float,
     devices: str | None,
     is_json: bool,
     is_alone: bool,
+    is_demo: bool,
+    chip_count: int | None,
     max_incidents: int | None,
     since: float | None,
     **amounts: Amount | None,
@@ -134,13 +140,15 @@ def check(
     if since is not None and max_incidents is None:
         raise click.UsageError("--since goes with --max-incidents")
     is_watching = any(limit.which == "growth" for limit in limits)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone, is_following=is_watching) as source:
+    with figure_source(is_alone=is_alone, is_demo=is_demo, chip_count=chip_count, is_following=is_watching) as source:
         request = Request(devices=devices, is_with_ended=max_incidents is not None)
-        watched = _watch(source, request, seconds if is_watching else 0.0)
-    verdicts = list(judged(limits, watched))
+        watched, is_running = _watch(source, request, seconds if is_watching else 0.0)
+    verdicts = list(judged(limits, watched)) if is_running else []  # a chip without a process is within any limit
     incidents = None if max_incidents is None else IncidentLimit.judged(watched[-1], max_incidents, since)
-    if (limits and not verdicts) or (incidents and not incidents.process_count):
-        raise NothingToRead("no process reports: there is nothing to check")
+    if incidents and not incidents.process_count:
+        raise NothingToRead(_NOTHING)
+    if limits and not verdicts and not (incidents and incidents.is_crossed):
+        raise NothingToRead(_NOTHING + ("" if is_running else _ENDED))
     if is_json:
         document = _document(verdicts, watched[-1])
         if incidents:
@@ -158,15 +166,18 @@ def check(
     return DONE
 
 
-def _watch(source: FigureSource, request: Request, seconds: float) -> list[Snapshot]:
-    """One snapshot, or several over a number of seconds."""
+def _watch(source: FigureSource, request: Request, seconds: float) -> tuple[list[Snapshot], bool]:
+    """One snapshot, or several over a number of seconds; and whether any process runs that reports."""
     began = time.monotonic()
-    watched = [query(source, request, has_identity=False).chosen]
+    first = query(source, request, has_identity=False)
+    if not first.reports(request):  # said at once: there is nothing that could grow
+        raise NothingToRead(_NOTHING + (_ENDED if first.snapshot.processes else ""))
+    watched = [first.chosen]
     for number in range(1, _LOOK_COUNT if seconds else 1):
         due = began + seconds * number / (_LOOK_COUNT - 1)
         time.sleep(max(0.0, due - time.monotonic()))
         watched.append(query(source, request, has_identity=False).chosen)
-    return watched
+    return watched, bool(first.snapshot.live)
 
 
 def _refuse_unknown(limits: Sequence[Limit], verdicts: Sequence[Verdict]) -> None:
@@ -218,7 +229,7 @@ def _line(verdict: Verdict) -> str:
     if verdict.holder:
         process, held_bytes = verdict.holder
         verb = "grew most" if per else "holds most"
-        name = clipped(clean(process.label), _LABEL_MOST)
+        name = clipped(label_text(clean(process.label)), _LABEL_MOST)
         text += f": pid {process.pid} ({clean(process.user)}) {name} {verb}, {size_text(held_bytes)}"
     return text
 

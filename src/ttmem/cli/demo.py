@@ -13,10 +13,12 @@ from typing import NoReturn
 
 import click
 
-from ttmem.cli.common import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL
+from ttmem.cli.common import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL, nearest
 from ttmem.cli.common.request import BANNER
-from ttmem.cli.demonstration.directories import own_directory, usual_places
+from ttmem.cli.demonstration.directories import how_to_look, own_directory, usual_places
+from ttmem.cli.demonstration.driver_tree import write_tree
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
+from ttmem.cli.demonstration.player import settled
 from ttmem.cli.demonstration.process import demo_process
 from ttmem.cli.demonstration.watcher import Watcher, farewell, is_as_expected
 from ttmem.cli.demonstration.workload import Order, Report
@@ -141,6 +143,9 @@ def demo(
         collector.start()
         with ExitStack() as running:
             processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
+            if seconds is not None:
+                write_tree(directory, settled(places))
+                click.echo(f"ttmem: to look at it from another terminal: {how_to_look(directory)}", err=True)
             interrupts = stack.enter_context(noticed_interrupts())  # from here on there is something to say of them
             watcher = Watcher(collector, screen, options, interrupts)
             reports = watcher.watch(processes, seconds)
@@ -167,7 +172,8 @@ def _photographed(
     is_file = target.suffix == ".svg"
     views = tuple(view.replace("-", "_") for view in views) or (tuple(SHOTS)[:1] if is_file else tuple(SHOTS))
     if unknown := [view for view in views if view not in SHOTS]:
-        raise click.BadParameter(f"no view {unknown[0]!r}; there are {', '.join(SHOTS)}", param_hint="--view")
+        hint = nearest(unknown[0], SHOTS, f"there are {', '.join(SHOTS)}")
+        raise click.BadParameter(f"no view {unknown[0]!r}; {hint}", param_hint="--view")
     shots = [
         Shot(view, Size(*size), is_light=theme == "light", is_ascii=is_ascii)
         for view in views
@@ -222,7 +228,8 @@ def _orders(names: tuple[str, ...], *, board: str | None, speed: float, is_slow:
     chip_offset = 0
     for name in names or (DEFAULT_WORKLOAD,):
         if name not in WORKLOADS:
-            raise click.UsageError(f"no workload {name!r}; there are {', '.join(WORKLOADS)} (--list describes them)")
+            hint = nearest(name, WORKLOADS, f"there are {', '.join(WORKLOADS)}")
+            raise click.UsageError(f"no workload {name!r}; {hint} (ttmem demo --list describes them)")
         orders.append(Order(name=name, board=board, chip_offset=chip_offset, speed=speed, is_slow=is_slow))
         chip_offset += WORKLOADS[name].chip_count
     return orders

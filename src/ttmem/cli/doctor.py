@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Iterator
 
 import click
 
@@ -20,7 +21,7 @@ _TOPIC_WIDTH = 18
 @click.command(short_help="Show what can be seen here, and what is missing.")
 @click.option("--python", metavar="PATH", help="The Python whose ttnn is meant (default: `python` as found here).")
 @click.option("--library", metavar="PATH", help="A libtt_metal.so, instead of an installed package.")
-@click.option("-a", "--all", "has_all", is_flag=True, help="Also list every function that is asked, by its full name.")
+@click.option("-a", "--all", "has_all", is_flag=True, help="List every function that the hook uses, by its full name.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document.")
 @click.option("-C", "--no-color", "is_plain", is_flag=True, help="No colours (so does NO_COLOR).")
 def doctor(*, python: str | None, library: str | None, has_all: bool, is_json: bool, is_plain: bool) -> int:
@@ -35,17 +36,33 @@ def doctor(*, python: str | None, library: str | None, has_all: bool, is_json: b
         indent = 2 if sys.stdout.isatty() else None
         click.echo(json.dumps(report.document(), indent=indent))
     else:
-        Screen(sys.stdout, os.environ, has_colour=not is_plain).show(_page(report, has_all=has_all))
+        Screen(sys.stdout, os.environ, has_colour=not is_plain).show(doctor_page(report, has_all=has_all))
     return report.status
 
 
-def _page(report: DoctorReport, *, has_all: bool) -> list[Line]:
+def doctor_page(report: DoctorReport, *, has_all: bool) -> list[Line]:
     lines = [line for check in report.checks for line in _check_lines(check)]
-    listed = [presence for presence in report.presences if has_all or presence.entry.kind != "getter"]
-    quiet = [presence for presence in report.presences if presence not in listed and presence.is_lacking]
-    if listed or quiet:
-        lines += [(), *(_entry_line(presence, has_symbol=has_all) for presence in (*listed, *quiet))]
-    return lines
+    listed = [one for one in report.presences if has_all or one.is_lacking or one.entry.kind == "offset"]
+    if listed:
+        lines += [(), *(_entry_line(presence, has_symbol=has_all) for presence in listed)]
+    return [*lines, (), *((Span(text, role),) for text, role in _conclusion(report))]
+
+
+def _conclusion(report: DoctorReport) -> Iterator[tuple[str, Role]]:
+    """What all of it amounts to, and what to type."""
+    failed = [check for check in report.checks if check.status is Status.FAIL]
+    missing = [check.topic for check in report.checks if check.status is Status.WARN]
+    if failed:
+        yield f"Programs on ttnn cannot be tracked here: {', '.join(check.topic for check in failed)}.", Role.FULL
+        if failed[0].next_step:
+            yield f"First: {failed[0].next_step}", Role.PLAIN
+        yield "`ttmem demo` works without ttnn and without a card.", Role.PLAIN
+        return
+    if missing:
+        yield f"Programs on ttnn can be tracked; not all is right: {', '.join(missing)} (WARN).", Role.HIGH
+    else:
+        yield "All is right: programs on ttnn can be tracked.", Role.GOOD
+    yield "Type: ttmem run -- python model.py", Role.PLAIN
 
 
 def _check_lines(check: Check) -> list[Line]:

@@ -6,8 +6,9 @@ import sys
 import click
 
 from ttmem.cli.common import NOTHING_READ
+from ttmem.cli.common.options import NO_DAEMON, SIMULATED, with_options
+from ttmem.cli.demonstration.figures import figure_source
 from ttmem.errors import SelectionError
-from ttmem.figures.source import FigureSource
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.dump import BY, By
 from ttmem.view.page import PageOptions
@@ -19,7 +20,9 @@ _MOST, _MOST_SUMS = 50, 20
 
 @click.command(short_help="Show what is alive, allocation by allocation.")
 @click.option("--kernels", "is_kernels_only", is_flag=True, help="Only kernels.")
-@click.option("-i", "--device", metavar="DEVICE", help="Only this device: its index, unique id or name.")
+@click.option(
+    "-i", "--id", "--device", "device", metavar="DEVICE", help="Only this device: its index, unique id or name."
+)
 @click.option(
     "--most",
     type=click.IntRange(min=1),
@@ -35,7 +38,8 @@ _MOST, _MOST_SUMS = 50, 20
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/dump.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
-@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+@NO_DAEMON
+@with_options(SIMULATED)
 def dump(
     *,
     is_kernels_only: bool,
@@ -47,6 +51,8 @@ def dump(
     is_ascii: bool,
     is_colourless: bool,
     is_alone: bool,
+    is_demo: bool,
+    chip_count: int | None,
 ) -> int:
     """Show what is alive: how much of every type on every device, then single allocations with owner and age, or sums
     (--by).
@@ -60,17 +66,18 @@ def dump(
         raise click.UsageError(f"kernels have no {by}: use --by operation")
     count = 0 if is_whole else most or (_MOST_SUMS if by else _MOST)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as source:
+    with figure_source(is_alone=is_alone, is_demo=is_demo, chip_count=chip_count) as source:
         try:
             alive = source.dump(kernels=is_kernels_only, device=device, most=count, by=by or "")
         except SelectionError as error:
             raise click.BadParameter(str(error), param_hint="--device") from error
     if is_json:
         click.echo(encoded(alive, is_pretty=screen.is_terminal).decode())
-    elif alive.process_count or alive.ended_count:
+    elif alive.process_count or alive.ended_count:  # of which there may be incidents
         screen.show(dump_page(alive, PageOptions(screen.width, is_ascii or not screen.is_unicode)))
-    if not alive.process_count and not alive.ended_count:
-        click.echo(f"ttmem: no process reports ({alive.source} looked in {', '.join(alive.places)})", err=True)
+    if not alive.process_count:
+        ended = f"; {alive.ended_count} ended" if alive.ended_count else ""
+        click.echo(f"ttmem: no process reports ({alive.source} looked in {', '.join(alive.places)}{ended})", err=True)
         for note in alive.notes:
             click.echo(f"ttmem: {note}", err=True)
         return NOTHING_READ

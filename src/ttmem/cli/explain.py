@@ -5,11 +5,15 @@ import re
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import click
 
+from ttmem.cli.common.options import NO_DAEMON
+from ttmem.cli.demonstration.figures import figure_source
 from ttmem.collector import Collector
+from ttmem.collector.recorded import KeptIncidents
 from ttmem.errors import NothingToRead
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot
@@ -29,6 +33,8 @@ __all__ = ["Incidents", "explain", "explanation_of"]
 
 _SETTLE_SECONDS = 2.0
 _STEP_SECONDS = 0.002
+_DEMO = "oom-fragmented"  # a workload
+_EXPECTED = "expected a PID or a journal (without either the newest incident is explained)"
 
 
 class JournalFile:
@@ -39,11 +45,12 @@ class JournalFile:
         try:
             facts = os.stat(real)
         except OSError as error:
-            raise NothingToRead(f"{path}: {error.strerror}") from None
+            raise NothingToRead(f"{path}: {error.strerror}; {_EXPECTED}") from None
         self._collector = Collector(Places(uid=os.geteuid(), directory=os.path.dirname(real)))
         key, trouble = self._collector.ledger.attach(real, facts.st_dev, facts.st_ino)
         if not key:
-            raise NothingToRead(f"{path}: {trouble or 'cannot be opened'}")
+            is_named_so = real.endswith(".journal")
+            raise NothingToRead(f"{path}: {trouble or 'cannot be opened'}" + ("" if is_named_so else f"; {_EXPECTED}"))
 
     def snapshot(self) -> Snapshot:
         """Its process, and the chips that one speaks of."""
@@ -59,6 +66,14 @@ class JournalFile:
     def incident_copy(self, pid: int, number: int, *, key: int) -> IncidentCopy | None:
         """An incident with what was alive then."""
         return self._collector.incident_copy(pid, number, key=key)
+
+
+Recorded = JournalFile | KeptIncidents
+
+
+def _recorded(path: str) -> Recorded:
+    """A journal, or a recording, which is a directory."""
+    return KeptIncidents(Path(path)) if os.path.isdir(path) else JournalFile(path)
 
 
 _PID = re.compile(r"(\d+)(?:-(\d+))?")
@@ -87,7 +102,8 @@ class _Subject(NamedTuple):
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/explain.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Maps and marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
-@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+@NO_DAEMON
+@click.option("--demo", "is_demo", is_flag=True, help=f"Play {_DEMO}, which runs out of memory, and explain that.")
 def explain(
     *,
     subject: str | None,
@@ -97,17 +113,21 @@ def explain(
     is_ascii: bool,
     is_colourless: bool,
     is_alone: bool,
+    is_demo: bool,
 ) -> int:
     """Show why memory ran out: what was asked, the holes, the fewest buffers to free, who held what.
     Of a clash: what is in the way of the circular buffers.
 
-    PID is a process, living or ended (4711-2: its incident 2); FILE is a journal. Without either: the newest incident.
-    Without any incident: how much room there is. Exit code 1 if nothing could be read, 2 for an unknown PID.
+    PID is a process, living or ended (4711-2: its incident 2); FILE is a journal or a recording.
+    Without either: the newest incident. Without any incident: how much room there is. Exit code 1 if nothing
+    reports, 2 for an unknown PID.
     """
     asked = _subject(subject, number)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as figures:
-        source: FigureSource | JournalFile = figures if asked.path is None else JournalFile(asked.path)
+    if is_demo and subject is not None:
+        raise click.UsageError(f"--demo explains a demo, not {subject}: leave one of them out")
+    with figure_source(is_alone=is_alone, is_demo=is_demo, workload=_DEMO) as figures:
+        source: FigureSource | Recorded = figures if asked.path is None else _recorded(asked.path)
         snapshot = source.snapshot()
         chosen = _processes(snapshot, asked)
         explained = [
@@ -132,15 +152,11 @@ def explain(
 
 def explanation_of(process: ProcessUsage, incident: "Incident", source: Incidents) -> "Explanation":
     """With the copy of what was alive, or by the incident's own figures where there is no copy."""
-    import msgspec
-
     from ttmem.analysis import explain as explained
-    from ttmem.snapshot.incidents import IncidentCopy
+    from ttmem.snapshot.incidents import without_copy
 
     copy = source.incident_copy(process.pid, incident.number, key=process.key)
-    if copy is None:
-        bare = msgspec.structs.replace(incident, entry_count=None)
-        copy = IncidentCopy(incident=bare, pid=process.pid, entries=(), sequence_before=0, sequence_after=0)
+    copy = copy or without_copy(process.pid, incident)
     runs = [phase.run_count for phase in process.phases if phase.name == incident.phase]
     is_newest = not incident.launches_since  # else the phase may have run again
     return explained(copy, phase_run=max(runs) if runs and is_newest else None)
@@ -159,15 +175,18 @@ def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
     if asked.pid is not None:
         found = [process for process in snapshot.processes if asked.pid in (process.pid, process.claimed_pid)]
         if not found:
+            text = f"no process {asked.pid} reports, and there is no journal of it"
+            if not snapshot.processes:
+                raise NothingToRead(f"{text}; no process reports")
             known = ", ".join(str(process.pid) for process in snapshot.processes[:8])
-            more = f"; known: {known}" if known else "; no process reports"
-            raise click.BadParameter(f"no process {asked.pid} reports, and there is no journal of it{more}")
+            raise click.BadParameter(f"{text}; known: {known}", param_hint="PID")
         return found
     if not snapshot.processes:
         theirs = f"; {plural(len(snapshot.foreign), 'place', 's')} of other users may not be read"
         raise NothingToRead(
             f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)})"
             f"{theirs if snapshot.foreign else ''}"
+            "; a program that ended can be explained if it was started by `ttmem run -- COMMAND`"
         )
     return snapshot.processes
 

@@ -1,6 +1,5 @@
 """`ttmem fit`: which chips have room for a given size."""
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +9,10 @@ import click
 from ttmem.analysis.fit import Candidate, CoreRoom, Need, Room, candidates, chosen
 from ttmem.cli.common import DONE, NOT_MET
 from ttmem.cli.common.amounts import size
+from ttmem.cli.common.options import NO_DAEMON, SIMULATED, with_options
 from ttmem.cli.common.request import Request, query
+from ttmem.cli.demonstration.figures import figure_source
 from ttmem.errors import NothingToRead
-from ttmem.figures.source import FigureSource
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.view.device_tables import device_word
@@ -36,7 +36,8 @@ _WORDS = {True: "fits", False: "does not fit", None: "unknown"}
 @click.option("--idle", "is_idle", is_flag=True, help="Only chips that no process has open.")
 @click.option("-i", "--id", "devices", metavar="LIST", help="Only these chips, as ttmem ps -i takes them.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/fit.md).")
-@click.option("--no-daemon", "is_alone", is_flag=True, help="Read the journals here, whether a daemon runs or not.")
+@NO_DAEMON
+@with_options(SIMULATED)
 def fit(
     *,
     dram_bytes: int | None,
@@ -46,6 +47,8 @@ def fit(
     devices: str | None,
     is_json: bool,
     is_alone: bool,
+    is_demo: bool,
+    chip_count: int | None,
 ) -> int:
     """Print the indexes of chips with room for a given size, the emptiest: 0,2.
 
@@ -55,7 +58,7 @@ def fit(
     if dram_bytes is None and l1_core_bytes is None and not is_idle:
         raise click.UsageError("say what is to fit: --dram SIZE, --l1-per-core SIZE, or --idle")
     need = Need(dram_bytes=dram_bytes, l1_core_bytes=l1_core_bytes, is_idle=is_idle)
-    with FigureSource(os.environ, uid=os.geteuid(), has_daemon=not is_alone) as source:
+    with figure_source(is_alone=is_alone, is_demo=is_demo, chip_count=chip_count) as source:
         result = query(source, Request(devices=devices, is_with_ended=True), has_identity=True)
     if not result.chosen.devices:
         raise NothingToRead("no device is known: no process reports, and the driver lists none")

@@ -8,7 +8,7 @@ import click
 import ttmem
 from ttmem.cli import VERBS
 
-__all__ = ["manual"]
+__all__ = ["EXITS", "manual"]
 
 _DESCRIPTION = """\
 See, live and exactly, which process holds which memory on every Tenstorrent device.
@@ -16,10 +16,10 @@ See, live and exactly, which process holds which memory on every Tenstorrent dev
 Without a verb: on a terminal the live monitor (ttmem top), otherwise one table (ttmem ps). Flags without a verb are
 those of ttmem ps, or of ttmem top where it knows all of them and there is a terminal. No device is ever opened.
 """
-_EXITS = (
+EXITS = (
     ("0", "Done; also if a part could not be read, which JSON lists as errors."),
-    ("1", "Nothing could be read: no process reports, no daemon, no device."),
-    ("2", "A bad flag or query."),
+    ("1", "Nothing reports: no process does, or none of those that were named."),
+    ("2", "A bad flag, name or size."),
     ("3", "Not running (ttmem serve --status)."),
     ("4", "Does not fit (ttmem fit)."),
     ("5", "A limit was crossed (ttmem check)."),
@@ -35,6 +35,7 @@ _ENVIRONMENT = (
         "1 switches tracking on in a program that reports; 0, off, false or no switch it off, under ttmem run too.",
     ),
     ("TTMEM_LABEL", "What a reporting program is called."),
+    ("TTMEM_WORKLOAD", "The workload that a process belongs to, before any job, pod or unit."),
     ("NO_COLOR", "No colours, if it is set to anything."),
 )
 _EXAMPLES = (
@@ -69,7 +70,7 @@ def _lines() -> Iterator[str]:
     yield from _command("tt_smi_umd", import_module("ttmem.cli.tt_smi_umd").tt_smi_umd)
     yield from _command("allocation_server_poc", import_module("ttmem.cli.serve").allocation_server_poc)
     yield ".SH EXIT STATUS"
-    yield from _pairs(_EXITS)
+    yield from _pairs(EXITS)
     yield ".SH ENVIRONMENT"
     yield from _pairs(_ENVIRONMENT)
     yield ".SH EXAMPLES"

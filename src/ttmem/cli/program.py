@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import click
 
 from ttmem.cli import HELP, VERBS
-from ttmem.cli.common import DONE, INTERRUPTED, NOTHING_READ
+from ttmem.cli.common import DONE, INTERRUPTED, NOTHING_READ, nearest
 from ttmem.cli.common.options import HELP_OPTION, ManyValues
 from ttmem.errors import TtmemError
 
@@ -29,6 +29,16 @@ __all__ = [
 
 _STAYING = ("run", "serve", "demo")  # for long, that is; `top` and `ps -l` see to it themselves
 _WITH_A_PROGRAM = "run"  # it gets the limits that we were given: those are raised once it has started
+_OTHER_TOOLS = {  # verbs of nvidia-smi, tt-smi, nvitop and memray, and words of the docs
+    **dict.fromkeys(("monitor", "watch", "live", "htop", "dmon", "pmon"), "top"),
+    **dict.fromkeys(("status", "summary", "stats", "tree", "table", "show"), "ps"),
+    **dict.fromkeys(("list", "ls", "devices", "chips"), "-L"),
+    **dict.fromkeys(("snapshot", "json"), "-s"),
+    **dict.fromkeys(("oom", "why", "incidents"), "explain"),
+    **dict.fromkeys(("flamegraph", "leaks"), "dump --by site"),
+    **dict.fromkeys(("daemon", "server", "metrics"), "serve"),
+    "version": "--version",
+}
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -43,10 +53,8 @@ class Verbs(click.Group):
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if arguments[0] not in VERBS:
-            from difflib import get_close_matches  # only mistakes pay for it
-
-            nearest = get_close_matches(arguments[0], VERBS, n=2)
-            words = f"nearest: {', '.join(nearest)}" if nearest else f"known: {', '.join(VERBS)}"
+            ours = _OTHER_TOOLS.get(arguments[0])
+            words = f"try: ttmem {ours}" if ours else nearest(arguments[0], VERBS, f"known: {', '.join(VERBS)}")
             raise click.UsageError(f"no verb {arguments[0]!r}; {words}")
         if arguments[0] in _STAYING:
             gc.enable()
@@ -79,6 +87,8 @@ def run_program(arguments: list[str]) -> int:
         from ttmem.cli.completion import complete
 
         return _exit_code(complete, "ttmem", arguments)
+    if arguments[:1] == ["help"]:  # of a verb, or of all
+        return _exit_code(program, "ttmem", [*arguments[1:2], "--help"])
     return _exit_code(program, "ttmem", with_verb(arguments, is_terminal=is_at_terminal()))
 
 

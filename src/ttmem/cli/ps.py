@@ -125,8 +125,10 @@ class CsvRows:
         self._has_header = self._form.has_header
 
     def write(self, result: QueryResult, *, is_again: bool) -> None:
-        from ttmem.view.queries import app_rows, csv_header, csv_line, memory_rows
+        from ttmem.view.queries import UTILIZATION, app_rows, csv_header, csv_line, memory_rows
 
+        if not is_again and any(name == UTILIZATION for name, _ in self._memory):
+            click.echo(f"ttmem: {UTILIZATION} is not measured; launches counts the programs a chip was given", err=True)
         lines = []
         if self._has_header:
             lines.append(csv_header(self._memory, self._form) or csv_header(self._apps, self._form))
@@ -187,11 +189,20 @@ class TableForm:
         options = page_options(self._request, self._screen, result)
         if is_again:
             self._screen.frame(table_lines(result, options))
-        elif result.snapshot.processes:
+        elif result.reports(self._request):
+            result.check_processes(self._request)
             self._screen.show(table_lines(result, options))
         else:
-            screen_for(self._request, sys.stderr, os.environ).show(nothing_to_show(result.snapshot))
+            demos = () if "TTMEM_DIR" in os.environ else _demos()
+            screen_for(self._request, sys.stderr, os.environ).show(nothing_to_show(result.snapshot, demos))
             raise click.exceptions.Exit(NOTHING_READ)
+
+
+def _demos() -> list[str]:
+    """How to look at demos that run now."""
+    from ttmem.cli.demonstration.directories import how_to_look, running_demos, usual_places
+
+    return [how_to_look(directory) for directory in running_demos(usual_places())]
 
 
 _PICTURE_COLUMNS = 120
@@ -206,6 +217,7 @@ def page_options(request: Request, screen: Screen | None = None, result: QueryRe
         is_with_ended=request.is_with_ended,
         is_kernels=request.is_kernels,
         order=request.order or "",
+        by=request.by or "",
         banner=BANNER if request.simulated_count else "",
         parents=_parents(result.chosen.live) if result and request.is_tree else None,
     )
@@ -278,12 +290,13 @@ def answer(request: Request, standard: StandardForm = TableForm) -> int:
         if request.simulated_count is None:
             _answer(request, form, screen, os.environ)
             return DONE
+        from ttmem.cli.demonstration.show import orders_for
         from ttmem.cli.demonstration.simulated_chips import simulated_chips
 
         if not isinstance(form, TableForm):  # which says so itself
             click.echo(f"ttmem: {BANNER}", err=True)
         is_live = request.seconds is not None
-        with simulated_chips(request.simulated_count, os.environ, is_live=is_live) as environ:
+        with simulated_chips(orders_for(request.simulated_count), os.environ, is_live=is_live) as environ:
             _answer(request._replace(is_alone=True), form, screen, environ)
     return DONE
 

@@ -11,7 +11,7 @@ import click
 
 from ttmem.cli.common import NOT_EXECUTABLE, NOT_FOUND
 from ttmem.cli.tracked_run.child import Child
-from ttmem.cli.tracked_run.child_journals import ChildJournals
+from ttmem.cli.tracked_run.child_journals import ChildJournals, RecordingOrder
 from ttmem.doctor.hook import hook_path, preloading, unhooked
 from ttmem.doctor.targets import obstacle_of
 from ttmem.sources import Places
@@ -35,6 +35,9 @@ _MARK, _MARKS_MOST = "TTMEM_RUN", 8  # those of a run within a run are listed; a
 @click.option(
     "--summary/--no-summary", "has_summary", default=None, help="Peaks on stderr at its end (on, if it reported)."
 )
+@click.option(
+    "--record", "output", type=click.Path(path_type=Path), metavar="NAME", help="Record it: see ttmem record."
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(
     *,
@@ -43,12 +46,40 @@ def run(
     is_plain: bool,
     has_no_sites: bool,
     has_summary: bool | None,
+    output: Path | None,
     command: tuple[str, ...],
 ) -> int:
     """Run COMMAND with tracking on: it and what it starts report what ttnn, or the ttmem client, allocates.
 
     Signals go through to it, and its exit code is ours (128 + signal if it was killed).
     """
+    order = None
+    if output is not None:
+        from ttmem.cli.tracked_run.recording_run import checked_output
+
+        order = RecordingOrder(checked_output(output, is_forced=False))
+    return run_tracked(
+        command,
+        label=label,
+        directory=directory,
+        is_plain=is_plain,
+        has_no_sites=has_no_sites,
+        has_summary=has_summary,
+        order=order,
+    )
+
+
+def run_tracked(
+    command: tuple[str, ...],
+    *,
+    label: str | None,
+    directory: str | None,
+    is_plain: bool,
+    has_no_sites: bool,
+    has_summary: bool | None,
+    order: RecordingOrder | None,
+) -> int:
+    """Runs a program to its end, with tracking on."""
     environ = _own_environment()
     if environ.get("TTMEM") and is_off(environ["TTMEM"]):
         _say(f"ttmem: TTMEM={environ['TTMEM']} is set: the program runs untracked; unset it, or set TTMEM=1")
@@ -64,11 +95,15 @@ def run(
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
     environ = _hooked(command, environ, is_plain=is_plain)
-    journals = (
-        None if has_summary is False else ChildJournals(Places.from_environment(environ, uid=os.geteuid()), mark=mark)
-    )
+    journals = None
+    if has_summary is not False or order is not None:
+        journals = ChildJournals(Places.from_environment(environ, uid=os.geteuid()), mark=mark)
+    if journals is not None and order is not None:
+        journals.record(order, command=command, label=label or "")
     code = _run_to_end(command, environ, journals)
-    if journals is not None and journals.has_begun:
+    if journals is not None:
+        journals.end_recording()
+    if journals is not None and journals.has_begun and has_summary is not False:
         _print_summary(journals, _name(command), code, is_asked=has_summary is True, is_plain=is_plain)
     return code
 
@@ -83,7 +118,7 @@ def _run_to_end(command: Sequence[str], environ: Mapping[str, str], journals: Ch
     try:
         child = Child(command, environ)
     except OSError as error:
-        _say(f"ttmem: {command[0] or shlex.quote('')}: {error.strerror}")
+        _say(f"ttmem: {command[0] or shlex.quote('')}: {error.strerror}{_start_hint(command)}")
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
     if journals is None:
         return child.wait(lambda: None, every_seconds=_IDLE_SECONDS)
@@ -94,6 +129,17 @@ def _run_to_end(command: Sequence[str], environ: Mapping[str, str], journals: Ch
     code = child.wait(journals.look, every_seconds=_LOOK_EVERY_SECONDS)
     journals.look()
     return code
+
+
+def _start_hint(command: Sequence[str]) -> str:
+    """How a file that is there, but is no command, is started."""
+    if not os.path.isfile(command[0]):
+        return ""
+    is_script = command[0].endswith(".py")
+    if not is_script and "/" in command[0]:
+        return ""
+    started = f"python {shlex.quote(command[0])}" if is_script else f"./{shlex.quote(command[0])}"
+    return f"; try: ttmem run -- {started}"
 
 
 def _name(command: Sequence[str]) -> str:
@@ -151,7 +197,7 @@ def _print_summary(journals: ChildJournals, name: str, code: int, *, is_asked: b
     from ttmem.view.pages.summary import summary
 
     usages = journals.usages()
-    lines = summary(usages)
+    lines = summary(usages, journals.devices())
     _say(f"ttmem: peaks of `{name}`" if lines else f"ttmem: `{name}` reported, but held no device memory", lines)
     for reason in sorted({process.sites_off for process in usages if process.sites_off}):
         from ttmem.view.texts import no_lines_text

@@ -46,6 +46,12 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
 @click.option("-p", "--pid", "pids", multiple=True, type=int, metavar="PID", help="Only this process.")
 @click.option("-t", "--tree", "is_tree", is_flag=True, help="Processes as a tree.")
 @click.option("--sort", metavar="COLUMN", callback=_column, help="Processes by this column.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 100),
+    metavar="PERCENT",
+    help="Mark a chip whose DRAM or fullest core reaches this.",
+)
 @click.option("--readonly", "is_readonly", is_flag=True, help="Send no signals, change nothing.")
 @with_options(APPEARANCE)
 @click.option("--light/--dark", "is_light", default=None, help="For a bright background, or a dark one.")
@@ -110,7 +116,7 @@ def options_of(asked: dict[str, Any], *, is_unicode: bool) -> "Options":
         is_readonly=asked["is_readonly"],
         is_tree=asked["is_tree"],
         sort=asked["sort"],
-        levels=asked["levels"],
+        limit=asked["limit"],
         selection=Selection((), asked["users"], asked["pids"]),
         words_of=None if named is None else partial(device_words, named),
         has_daemon=not asked["is_alone"],

@@ -49,6 +49,7 @@ from ttmem.sources.directories import Places, region_names
 from ttmem.sources.journals import Journals, UnlistedJournals
 from ttmem.sources.procfs import own_pid_namespace, read_host, user_name
 from ttmem.sources.stock_shm.regions import StockCounters
+from ttmem.sources.workloads import Workloads
 
 if TYPE_CHECKING:
     from ttmem.sources.driver import Driver
@@ -90,6 +91,7 @@ class Collector:
         self._host = host or read_host()
         self._pid_namespace = own_pid_namespace()
         self._parents = Parents()
+        self._workloads = Workloads()
         self._recorder: HistoryRecorder | None = None
         self._thread: threading.Thread | None = None
         self._is_stopping = threading.Event()
@@ -180,14 +182,15 @@ class Collector:
         return self._with_counters(snapshot, readings)
 
     def _with_counters(self, counted: Snapshot, readings: Readings) -> Snapshot:
-        """With all that was read, and the sums and parents of processes that only the runtime's counters show."""
+        """With all that was read, and the sums, parents and workloads of processes that only the runtime's counters
+        show."""
         if self._counters is None or not readings.places:
             return counted
         snapshot = self._counters.joined(counted, readings)
         listed = frozenset(usage.device.number for usage in snapshot.devices)
-        parent_of = self._parents.parent_of
+        parent_of, workload_of = self._parents.parent_of, self._workloads.workload_of
         processes = (
-            replace(with_sums(one, listed), parent_pid=parent_of(one.pid, one.start_time_ns))
+            replace(with_sums(one, listed), parent_pid=parent_of(one.pid, one.start_time_ns), workload=workload_of(one))
             if one.source == "runtime"
             else one
             for one in snapshot.processes
@@ -251,6 +254,7 @@ class Collector:
                 for one in (*self._journals.findings, *self.notes)
             ),
             parent_of=self._parents.parent_of,
+            workload_of=self._workloads.workload_of,
         )
 
     def chip(self, word: str) -> ChipMap:
@@ -276,8 +280,15 @@ class Collector:
 
     def _sampled(self) -> HistoryRecorder:
         if self._recorder is None:
-            self._recorder = HistoryRecorder(self._ledger.sample, lambda: self._read_counters().chips, time.time_ns)
+            self._recorder = HistoryRecorder(
+                self._ledger.sample, lambda: self._read_counters().chips, time.time_ns, self._sampled_overview
+            )
         return self._recorder
+
+    def _sampled_overview(self) -> Snapshot:
+        """What the history takes a sample of."""
+        readings = self._read_counters()
+        return self._with_counters(self._looked("all" if readings.places else ()), readings)
 
     def _follow(self) -> None:
         recorder = self._sampled()

@@ -1,7 +1,10 @@
 """What was used when: the highest of every chip and pool in each second, for an hour, and what happened meanwhile.
 
-A sample is taken by the first caller in a new second. What it costs does not depend on how much is allocated. The
-samples of one pool of one chip are two rings:
+A sample is taken by the first caller in a new second. That of a pool is the highest since the last one, as events say,
+and costs the same however much is allocated. That of a chip's fullest core is what its row says at that moment: no
+event says how the addresses of a core lie, and only rows that have changed are made again.
+
+The samples of one pool of one chip, and those of its fullest core, are two rings:
 
     300 places of  1 s      place = second % 300
     300 places of 12 s      place = second // 12 % 300, the highest of its seconds
@@ -20,10 +23,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ttmem.collector.rates import RatesRecorder
 from ttmem.devices import Pool
 from ttmem.snapshot.counters import ReadChip
 from ttmem.snapshot.history import History, Mark, Series
-from ttmem.snapshot.usage import Origin
+from ttmem.snapshot.usage import DeviceUsage, Origin, Snapshot
 from ttmem.snapshot.values import TimeNs, replace
 
 __all__ = ["PLACES", "STEPS", "EventMarks", "HistoryRecorder", "Ring", "step_for"]
@@ -201,12 +205,16 @@ class HistoryRecorder:
         sample: Callable[[], tuple[Any, ...]],
         read: Callable[[], Iterable[ReadChip]],
         clock_ns: Callable[[], int],
+        overview: Callable[[], Snapshot | None] = lambda: None,
     ) -> None:
         self._sample = sample
         self._read = read
+        self._overview = overview
+        self._rates = RatesRecorder()
         self._clock_ns = clock_ns
         self._lock = threading.Lock()
         self._chips: dict[_Chip, dict[Pool, Ring]] = {}
+        self._fullest_cores: dict[_Chip, Ring] = {}
         self._events = EventMarks()
         self._second = 0  # of the last sample; 0 before the first
 
@@ -239,6 +247,13 @@ class HistoryRecorder:
                     if ring.last_second * _SECOND_NS >= begin_ns
                 ),
                 marks=self._events.since(begin_ns),
+                fullest_cores=tuple(
+                    _series(Pool.L1, ring, ring.samples(step, last, count))
+                    for ring in self._fullest_cores.values()
+                    if ring.last_second * _SECOND_NS >= begin_ns
+                ),
+                launches=self._rates.launches(self._second, min(span, PLACES)),
+                processes=self._rates.processes(),
             )
 
     def _take(self, second: int) -> None:
@@ -252,8 +267,26 @@ class HistoryRecorder:
             rings = self._rings_of(chip.unique_id) if chip.unique_id is not None else None
             if rings is not None:
                 _put_read(rings, second, chip)
+        overview = self._overview()
+        if overview is not None:
+            for usage in overview.devices:
+                self._put_fullest_core(second, usage)
+            self._rates.take(second, overview)
         self._events.take(processes, events)
         self._second = second
+
+    def _put_fullest_core(self, second: int, usage: DeviceUsage) -> None:
+        device = usage.device
+        unique_id = device.unique_id if device.is_known else None
+        chip = device.name if unique_id is None else unique_id
+        if usage.fullest_core_bytes is None or (
+            chip not in self._fullest_cores and len(self._fullest_cores) >= _CHIPS_MOST
+        ):
+            return
+        ring = self._fullest_cores.setdefault(chip, Ring(device.number, unique_id))
+        ring.device = device.number
+        ring.capacity_bytes = usage.core_bytes
+        ring.put(second, usage.fullest_core_bytes)
 
     def _rings_of(self, chip: _Chip) -> dict[Pool, Ring] | None:
         """The rings of a chip; None for one too many."""
@@ -265,16 +298,17 @@ class HistoryRecorder:
         """Empties the places since the last sample, and drops chips that have no sample left."""
         if second < self._second:  # the clock was set back: past and future cannot be distinguished
             self._chips.clear()
-        gone = [
-            chip
-            for chip, rings in self._chips.items()
-            if all(second - ring.last_second >= _HISTORY_SECONDS for ring in rings.values())
-        ]
-        for chip in gone:
-            del self._chips[chip]
-        for rings in self._chips.values():
-            for ring in rings.values():
-                ring.empty(self._second, second)
+            self._fullest_cores.clear()
+            self._rates.forget()
+
+        def has_samples(rings: Iterable[Ring]) -> bool:
+            return any(second - ring.last_second < _HISTORY_SECONDS for ring in rings)
+
+        self._chips = {chip: rings for chip, rings in self._chips.items() if has_samples(rings.values())}
+        self._fullest_cores = {chip: ring for chip, ring in self._fullest_cores.items() if has_samples((ring,))}
+        pools = (ring for rings in self._chips.values() for ring in rings.values())
+        for ring in (*pools, *self._fullest_cores.values()):
+            ring.empty(self._second, second)
 
 
 def _put_counted(

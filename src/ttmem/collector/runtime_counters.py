@@ -222,6 +222,8 @@ def _unplaced(usage: DeviceUsage) -> DeviceUsage:
         pools=tuple(pools),
         planned_core_bytes=None,
         planned_core=None,
+        fullest_core_bytes=None,
+        fullest_core=None,
         headroom_bytes=None,
         headroom_programs=(),
         l1_hole_bytes=None,

@@ -69,7 +69,7 @@ STRUCTS: dict[str, StructLayout] = {}
 STRUCTS["Record"] = _struct(_words("commit time tag id address reserved requested per_bank"))
 
 STRUCTS["PoolCounters"] = _struct(
-    _words("used peak peak_time window_peak allocs frees own_peak spare"),
+    _words("used peak peak_time window_peak allocs frees own_peak totals"),
 )
 
 STRUCTS["KindCounters"] = _struct(_words("used count"))

@@ -106,6 +106,8 @@ class DumpGroup(Struct, frozen=True):
     more_sum_count: Count = 0  # lines, phases or operations that `sums` does not list
     resident_bytes: Count | None = None  # of `cb`: the same of the programs that ran last
 
+    freed_bytes: Count | None = None  # by the processes that are alive, as far as that is known
+
     # ---- follows from the others
     more_count: Count = 0  # how many are alive that are not listed
     more_bytes: Count | None = 0  # None: of `cb`, which share addresses
@@ -147,6 +149,7 @@ class ProcessNote(Struct, frozen=True, kw_only=True):
     refusal_count: Count
     clash_count: Count
     sites_off: str
+    devices: tuple[Device, ...] = ()  # the chips of its incidents
 
     @property
     def pid(self) -> int:

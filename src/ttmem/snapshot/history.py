@@ -1,12 +1,13 @@
 """What was used when: samples of every chip and pool on one grid of time, and what happened meanwhile."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from ttmem.devices import Pool
 from ttmem.snapshot.usage import Origin
 from ttmem.snapshot.values import Answer, ChipName, Count, Number, Struct, TimeNs
 
-__all__ = ["SPANS_SECONDS", "History", "Mark", "MarkKind", "Series"]
+__all__ = ["SPANS_SECONDS", "History", "LaunchSeries", "Mark", "MarkKind", "ProcessRates", "Series"]
 
 SPANS_SECONDS = (60, 300, 3600)  # that a monitor offers
 
@@ -49,6 +50,32 @@ class Mark(Struct, frozen=True):
     count: Count = 1  # of refusals that followed each other within a second
 
 
+class LaunchSeries(Struct, frozen=True):
+    """Launches of one chip, second by second, of at most the last five minutes."""
+
+    device: Number  # Device.number
+    uuid: str | None
+    samples: tuple[Count | None, ...]  # programs started per second, oldest first; None where that is not known
+    launched_time_ns: TimeNs | None = None  # of the newest launch that was seen; None if none was
+
+    @property
+    def latest(self) -> int | None:
+        """Launches per second now: the mean since the sample before."""
+        return self.samples[-1] if self.samples else None
+
+
+class ProcessRates(Struct, frozen=True, kw_only=True):
+    """What a living process does per second, and what it takes of the host."""
+
+    key: Number  # ProcessUsage.key
+    pid: Count
+    launches_per_second: Count | None  # on all its chips: of a mesh, one on each
+    launched_time_ns: TimeNs | None  # of the newest launch that was seen; None if none was
+    host_cpu_share: float | None  # of one core, as `top` shows it; None if it may not be seen
+    host_memory_bytes: Count | None  # resident
+    growth_bytes: Number | None  # device memory it holds now, less what it held a minute ago (or when first seen)
+
+
 class History(Answer, frozen=True, kw_only=True):
     """A stretch of time up to now."""
 
@@ -56,6 +83,9 @@ class History(Answer, frozen=True, kw_only=True):
     interval_ns: TimeNs  # between two samples
     series: tuple[Series, ...]
     marks: tuple[Mark, ...]  # oldest first
+    fullest_cores: tuple[Series, ...] = ()  # by chip: `DeviceUsage.fullest_core_bytes` when samples were taken, highest
+    launches: tuple[LaunchSeries, ...] = ()  # of every chip
+    processes: tuple[ProcessRates, ...] = ()  # of those that live
 
     @property
     def begin_ns(self) -> int:
@@ -65,5 +95,18 @@ class History(Answer, frozen=True, kw_only=True):
 
     def of(self, device: ChipName, pool: Pool) -> Series | None:
         """That of a chip's pool: by its unique id, or by its number if it has none."""
+        return _of_chip((one for one in self.series if one.pool is pool), device)
+
+    def fullest_core_of(self, device: ChipName) -> Series | None:
+        """How full L1 of a chip was: its fullest core, of what a core has (`capacity_bytes`)."""
+        return _of_chip(self.fullest_cores, device)
+
+    def launches_of(self, device: ChipName) -> LaunchSeries | None:
+        """Launches of a chip, by its unique id, or by its number if it has none."""
         chip = device.uuid or device.number
-        return next((one for one in self.series if one.pool is pool and (one.uuid or one.device) == chip), None)
+        return next((one for one in self.launches if (one.uuid or one.device) == chip), None)
+
+
+def _of_chip(series: Iterable[Series], device: ChipName) -> Series | None:
+    chip = device.uuid or device.number
+    return next((one for one in series if (one.uuid or one.device) == chip), None)

@@ -7,7 +7,7 @@ Unknown bytes and counts are None, never 0.
 
 from typing import Literal
 
-from ttmem.snapshot.values import Answer, Count, Struct, TimeNs
+from ttmem.snapshot.values import Answer, Count, Struct, TimeNs, replace
 
 __all__ = [
     "KINDS",
@@ -19,6 +19,7 @@ __all__ = [
     "Site",
     "incident_name",
     "no_copy_text",
+    "without_copy",
 ]
 
 IncidentKind = Literal["out_of_memory", "clash", "unsafe_replay"]
@@ -134,6 +135,13 @@ class IncidentCopy(Answer, frozen=True, kw_only=True):
 def incident_name(pid: int, incident: Incident) -> str:
     """How an incident is called where several processes are shown."""
     return f"{pid}-{incident.number}"
+
+
+def without_copy(pid: int, incident: Incident) -> IncidentCopy:
+    """An incident by its own figures, where there is no copy of what was alive."""
+    return IncidentCopy(
+        incident=replace(incident, entry_count=None), pid=pid, entries=(), sequence_before=0, sequence_after=0
+    )
 
 
 def no_copy_text(pid: int, number: int) -> str:

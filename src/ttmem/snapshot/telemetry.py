@@ -35,6 +35,7 @@ class ChipTelemetry(Struct, frozen=True):
     axiclk_mhz: Number | None = None
     arcclk_mhz: Number | None = None
     heartbeat: Number | None = None
+    heartbeat_still_seconds: Count | None = None  # for how long it has stood still; None while it moves, or if unknown
     thermal_trip_count: Number | None = None
     pids: tuple[Count, ...] | None = None  # who has it open, but for ourselves; None if the driver does not say
     commands: tuple[str, ...] = ()  # of those, in their order; empty texts where that may not be seen

@@ -8,16 +8,17 @@ Fields below the line "follows from the others" are worked out here, whenever a 
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from ttmem.devices import PLANNED_POOLS, Kind, Pool
+from ttmem.devices import PLANNED_POOLS, POOL_TOTALS, Kind, Pool, PoolTotal
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity
 from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.programs import Clash, Mesh, OpenPhase, OutOfMemory, PhasePeak, Program
 from ttmem.snapshot.values import Answer, ChipName, Count, Device, Number, Struct, TimeNs
+from ttmem.snapshot.workload import WorkloadIdentity
 
 __all__ = [
     "DOUBTS",
@@ -72,9 +73,11 @@ class PoolUsage(Struct, frozen=True):
     capacity_bytes: Count | None = None  # of all banks
     largest_free_bytes: Count | None = None  # all banks together; None: somebody did not say where something lies
     largest_free_bank_bytes: Count | None = None  # the same of one bank: a buffer takes its share of each
+    hole_count: Count | None = None  # free blocks of one bank, the largest included; None as above
     unattributed_bytes: Count = 0  # of the chip's, what no process accounts for
     read_bytes: Count | None = None  # not in `used`: of processes that only the runtime's counters tell about
     stale_bytes: Count | None = None  # not in `used`: of ended processes, still in the runtime's counters
+    freed_bytes: Count | None = None  # given back since the process began; None of chips, and without a journal
     reason: str = ""  # why the figure is not complete; empty when it is
     # ---- follows from the others
     is_complete: bool = True
@@ -82,10 +85,22 @@ class PoolUsage(Struct, frozen=True):
     share: float | None = None  # used of capacity; above 1 if more is held than the chip was said to have
 
     def __post_init__(self) -> None:
-        _set(self, "is_complete", not self.reason)
-        _set(self, "share", self.used_bytes / self.capacity_bytes if self.capacity_bytes else None)
-        is_free_known = self.capacity_bytes is not None and not self.is_planned and self.reason not in DOUBTS
-        _set(self, "free_bytes", max(0, (self.capacity_bytes or 0) - self.used_bytes) if is_free_known else None)
+        reason, capacity_bytes = self.reason, self.capacity_bytes
+        if reason or not self.is_complete:
+            _set(self, "is_complete", not reason)
+        if capacity_bytes is None:
+            if self.free_bytes is not None or self.share is not None:
+                _set(self, "free_bytes", None)
+                _set(self, "share", None)
+            return
+        is_free_known = not self.is_planned and reason not in DOUBTS
+        _set(self, "free_bytes", max(0, capacity_bytes - self.used_bytes) if is_free_known else None)
+        _set(self, "share", self.used_bytes / capacity_bytes if capacity_bytes else None)
+
+    @property
+    def totals(self) -> tuple[tuple[PoolTotal, int | None], ...]:
+        """What only ever grows, of a process with a journal."""
+        return tuple((total, getattr(self, total.field)) for total in POOL_TOTALS)
 
     @property
     def is_planned(self) -> bool:
@@ -153,6 +168,9 @@ def with_union(pools: tuple[PoolUsage, ...], planned_bytes: int | None) -> tuple
     return tuple(shown)
 
 
+_NO_TOTALS: dict[str, Any] = dict.fromkeys(total.field for total in POOL_TOTALS)  # a sum over programs
+
+
 def _union(usage: PoolUsage, planned_bytes: int) -> PoolUsage:
     return msgspec.structs.replace(
         usage,
@@ -162,6 +180,7 @@ def _union(usage: PoolUsage, planned_bytes: int) -> PoolUsage:
         peak_time_ns=None,
         is_lower_bound=True,
         unattributed_bytes=0,
+        **_NO_TOTALS,
     )
 
 
@@ -285,6 +304,7 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     user: str
     label: str  # TTMEM_LABEL, or what it called itself, else the command line
     command: str  # its command line, cut at 255 bytes
+    workload: WorkloadIdentity | None = None  # what it belongs to; None: nobody asked the kernel
     path: str = ""  # its journal; empty for a process of the socket
     state: State  # stale: it lives, but its figures are old; `reason` says why
     is_visible: bool  # False: `pid` is a number of another pid namespace

@@ -3,6 +3,7 @@
 JavaScript loses whole numbers beyond 2^53, so nanoseconds are decimal text in JSON, ids and addresses hexadecimal.
 """
 
+from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
@@ -39,8 +40,11 @@ Number = Annotated[int, msgspec.Meta(ge=-MOST_NUMBER, le=MOST_NUMBER)]  # that m
 replace = msgspec.structs.replace
 
 
-class Struct(msgspec.Struct, frozen=True):
-    """Figures at one instant. They are never changed; `replace` makes another one."""
+class Struct(msgspec.Struct, frozen=True, gc=False):
+    """Figures at one instant. They are never changed; `replace` makes another one.
+
+    `gc=False`: a tree of frozen figures has no cycles, and there are thousands of them (DESIGN 12, "overview decoded").
+    """
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -67,23 +71,34 @@ class ChipId(Hex):
     __slots__ = ()
 
 
-def encode_hook(value: Any) -> Any:
-    """What JSON has for what is no plain value. A journal may claim any time: those that cannot be are the nearest."""
-    if type(value) is TimeNs:
-        return str(min(max(int(value), 0), _LATEST_NS))
-    if type(value) is Hex:
-        return hex(value & _MOST_HEX)
-    if type(value) is ChipId:
-        return f"0x{value & _MOST_HEX:016x}"
-    raise NotImplementedError(f"{type(value).__name__} has no JSON form")
+def _time_text(value: int) -> str:
+    """A journal may claim any time: those that cannot be are the nearest."""
+    return int.__repr__(value if 0 <= value <= _LATEST_NS else _LATEST_NS if value > 0 else 0)
+
+
+# DESIGN 12, "overview encoded / decoded": the hooks are called for each of thousands of numbers, so they are short.
+_TEXTS: dict[type, Callable[[int], str]] = {
+    TimeNs: _time_text,
+    Hex: lambda value: hex(value & _MOST_HEX),
+    ChipId: lambda value: f"0x{value & _MOST_HEX:016x}",
+}
+
+
+def encode_hook(value: Any) -> str:
+    """What JSON has for what is no plain value."""
+    text_of = _TEXTS.get(type(value))
+    if text_of is None:
+        raise NotImplementedError(f"{type(value).__name__} has no JSON form")
+    return text_of(value)
 
 
 def decode_hook(kind: type, value: Any) -> Any:
     """The inverse of `encode_hook`. ValueError says what was expected."""
-    if type(value) is str and value.isascii() and value.isalnum():
-        if kind is TimeNs and value.isdigit() and len(value) <= _LONGEST_TIME and int(value) <= _LATEST_NS:
-            return TimeNs(value)
-        if issubclass(kind, Hex) and value.startswith("0x") and len(value) <= _LONGEST_HEX:
+    if type(value) is str and value.isalnum() and value.isascii():
+        if kind is TimeNs:
+            if value.isdigit() and len(value) <= _LONGEST_TIME and (found := TimeNs(value)) <= _LATEST_NS:
+                return found
+        elif value[:2] == "0x" and len(value) <= _LONGEST_HEX:
             return kind(value, 16)
     expected = "nanoseconds" if kind is TimeNs else "a number such as 0x1f00"
     raise ValueError(f"Expected {expected} as text, got {str(value)[:40]!r}")

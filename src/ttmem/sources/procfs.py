@@ -23,11 +23,13 @@ _LOCKS_MOST_BYTES = 4 << 20  # some 60,000 locks
 
 
 class Stat(NamedTuple):
-    """The part of /proc/<pid>/stat that identifies a process."""
+    """The part of /proc/<pid>/stat that identifies a process, and what it takes of the host."""
 
     parent: int
     start_ticks: int
     state: str = ""  # R, S, D, T, Z, ...
+    cpu_ticks: int = 0  # of processor time, its own and the kernel's for it
+    resident_pages: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -49,7 +51,13 @@ def stat_of(pid: int, proc: Folder = PROC) -> Stat | None:
     fields = text[text.rfind(b")") + 2 :].split()  # the command before may hold blanks and brackets
     if len(fields) <= 19:
         return None
-    return Stat(parent=int(fields[1]), start_ticks=int(fields[19]), state=fields[0].decode(errors="replace"))
+    return Stat(
+        parent=int(fields[1]),
+        start_ticks=int(fields[19]),
+        state=fields[0].decode(errors="replace"),
+        cpu_ticks=int(fields[11]) + int(fields[12]),
+        resident_pages=int(fields[21]) if len(fields) > 21 else 0,
+    )
 
 
 def is_descendant(pid: int, ancestor: int, proc: Folder = PROC) -> bool:

@@ -104,7 +104,7 @@ def test_thousands_of_half_sent_requests_on_the_port_do_not_shut_the_socket() ->
 
 SCRAPE = """
 import socket, sys
-line = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=10)
+line = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60)
 line.sendall(b"GET /healthz HTTP/1.0\\r\\nHost: 127.0.0.1\\r\\n\\r\\n")
 print(line.makefile("rb").read().decode())
 """

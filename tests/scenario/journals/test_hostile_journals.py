@@ -69,7 +69,7 @@ def read(request: pytest.FixtureRequest, nursery: Nursery, journals: Path) -> It
 def victim(sample: Sample, journals: Path, vandal: Vandal) -> Path:
     """A copy of the sample that counts as alive."""
     path = journals / NAME
-    path.write_bytes(sample.content)
+    sample.put(path)
     vandal.hold(path)
     assert is_locked(path)
     return path
@@ -233,7 +233,7 @@ def test_bytes_may_change_for_long_while_they_are_read(
     healthy = a_healthy_process(nursery, journals)
     victims = [journals / f"{number}-1-00000000.journal" for number in range(4)]
     for number, victim in enumerate(victims):
-        victim.write_bytes(sample.content)
+        sample.put(victim)
         vandal.hold(victim)
         name = ["slab", "ring", "targets", "arena"][number]
         hot = (HEADER["next_sequence"][0], HEADER["next_sequence"][0] + 2)
@@ -275,8 +275,8 @@ def largest(sample: Sample) -> bytes:
     header = Sample(sample.content[:page])
     numbers = {f"{name}_offset": offset for name, offset in parts.items()}
     numbers |= {"table": most, "ring_slots": most, "file_bytes": parts["arena"] + (1 << 20)}
-    for name, number in numbers.items():
-        size = 4 if name in ("table", "ring_slots") else 8
-        header = Sample(header.with_field(name, number.to_bytes(size, "little")))
-    header = Sample(header.with_hot_word("slab_high", most))
-    return header.with_hot_word("next_sequence", 5_000_000)
+    drawn = [
+        header.identity(name, number.to_bytes(4 if name in ("table", "ring_slots") else 8, "little"))
+        for name, number in numbers.items()
+    ]
+    return header.edited(*drawn, header.hot_word("slab_high", most), header.hot_word("next_sequence", 5_000_000))

@@ -103,7 +103,7 @@ def test_a_file_that_others_may_write_proves_nothing(journals: Path, sample: Sam
 def test_the_same_inode_number_on_another_tmpfs_is_another_file(sample: Sample, tmp_path: Path) -> None:
     """In a mount namespace with two fresh file systems, whose inode numbers begin alike."""
     content = tmp_path / "content"
-    content.write_bytes(sample.content)
+    sample.put(content)
     command = ["unshare", "--mount", *command_of("journals.two_file_systems", str(tmp_path), str(content))]
     done = subprocess.run(command, capture_output=True, text=True)
     if "NOT TESTED" in done.stderr:

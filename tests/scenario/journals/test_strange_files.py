@@ -70,7 +70,7 @@ def names_of(reader: AnyReader) -> list[str]:
 
 def as_another_user(directory: Path, uid: int) -> dict[str, Any]:
     command = command_of("journals.seen_by_another_user", str(directory), str(uid))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
@@ -87,7 +87,7 @@ STRANGERS: dict[str, Callable[[Path, Sample], object]] = {
 
 def link_to_a_journal(path: Path, sample: Sample) -> None:
     elsewhere = path.with_suffix(".elsewhere")
-    elsewhere.write_bytes(sample.content)
+    sample.put(elsewhere)
     path.symlink_to(elsewhere)
 
 
@@ -115,7 +115,7 @@ def test_a_file_may_have_any_name(reader: AnyReader, journals: Path, sample: Sam
 @is_root
 def test_a_journal_of_another_user_that_may_be_read_is_read(reader: AnyReader, journals: Path, sample: Sample) -> None:
     path = journals / NAME
-    path.write_bytes(sample.content)
+    sample.put(path)
     os.chown(path, SOMEBODY, SOMEBODY)
     path.chmod(0o600)
 
@@ -132,7 +132,7 @@ def test_a_journal_of_another_user_that_may_not_be_read_is_foreign_and_no_error(
     public_directory: Path, sample: Sample
 ) -> None:
     path = public_directory / NAME
-    path.write_bytes(sample.content)
+    sample.put(path)
     path.chmod(0o600)
 
     seen = as_another_user(public_directory, NOBODY)
@@ -143,7 +143,7 @@ def test_a_journal_of_another_user_that_may_not_be_read_is_foreign_and_no_error(
 @is_root
 def test_a_directory_that_may_not_be_read_is_one_foreign_row(public_directory: Path, sample: Sample) -> None:
     for number in range(3):
-        (public_directory / f"{number}-1-00000000.journal").write_bytes(sample.content)
+        sample.put(public_directory / f"{number}-1-00000000.journal")
     public_directory.chmod(0o700)
 
     seen = as_another_user(public_directory, NOBODY)
@@ -154,7 +154,7 @@ def test_a_directory_that_may_not_be_read_is_one_foreign_row(public_directory: P
 @is_root
 def test_an_own_journal_that_may_not_be_read_is_named(public_directory: Path, sample: Sample) -> None:
     path = public_directory / NAME
-    path.write_bytes(sample.content)
+    sample.put(path)
     os.chown(path, NOBODY, NOBODY)
     path.chmod(0o000)
 

@@ -11,7 +11,8 @@ import pytest
 from tests.support.journals.watching import Watch
 from tests.support.processes.children import Actor
 from ttmem.devices import Pool
-from ttmem.monitor.parts.chip_figures import chip_of
+from ttmem.monitor.parts.chips.figures import chip_views
+from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.view.page import PageOptions
@@ -55,11 +56,11 @@ def test_every_face_marks_it(watch: Watch, actor: Actor) -> None:
     snapshot = broken(watch, actor)
     lines = ["".join(span.text for span in line) for line in page(snapshot, PageOptions(width=100))]
     [csv] = memory_rows(snapshot, ())
-    chip = chip_of(snapshot.devices[0], ((), ()), is_selected=False, is_ascii=False)
+    [chip] = chip_views(MonitorFrame(overview=snapshot), is_ascii=False)
 
     assert any(line.startswith("0!") and "[N/A]" in line for line in map(str.strip, lines)), lines
     assert (csv.used_bytes(Pool.DRAM), csv.usage.l1_used_bytes) == (None, None)
-    assert (chip.mark[0], chip.dram.used_bytes, chip.l1.used_bytes) == ("!", None, None)
+    assert (chip.mark[0], chip.dram.used_bytes, chip.l1.used_bytes) == ("?", None, None)
 
 
 def test_the_same_is_shown_at_a_glance_and_by_a_daemon(watch: Watch, actor: Actor) -> None:

@@ -55,7 +55,6 @@ def test_truth_ledger_and_ps_agree_at_some_steps_of_a_workload(journals: Path, n
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)  # minutes of its own, on a machine that others use, too
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_truth_ledger_and_ps_agree_at_every_step_of_a_workload(journals: Path, name: str) -> None:
     whole_stride = WHOLE_STRIDES.get(name, 1)

@@ -28,7 +28,7 @@ from tests.support.processes.programs import a_program
 from tests.support.server.server_serving import Daemon, a_daemon, short_directory
 from tests.support.timing.waiting import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
+pytestmark = pytest.mark.slow
 
 DASHBOARDS = Path(__file__).parents[3] / "dashboards"
 RULES = sorted((DASHBOARDS / "rules").glob("*.yml"))

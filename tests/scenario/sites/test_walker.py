@@ -19,7 +19,6 @@ def test_every_frame_is_the_interpreters_own(version: str, story: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_million_stacks_of_eight_threads_are_right_in_a_program_with_a_python_inside(version: str) -> None:
     host = program(version, "embedded.cpp", "-rdynamic", *SANITIZERS)
@@ -40,7 +39,6 @@ def test_a_python_that_is_part_of_its_program_is_walked_alike(version: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_buffer_that_eight_threads_report_has_the_stack_of_its_report(version: str, tmp_path: Path) -> None:
     host = program(version, "embedded.cpp", "-rdynamic", *SANITIZERS)

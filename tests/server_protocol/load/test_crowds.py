@@ -64,7 +64,6 @@ def test_without_a_descriptor_left_the_living_stay_alive(daemon: Daemon) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)  # 300 copies of this process take a busy machine its time
 def test_a_crowd_of_children_on_one_connection_is_counted_and_gone(engine: Engine) -> None:
     with engine.line() as shared:
         for id in range(300):

@@ -33,6 +33,12 @@ class Terminal:
                 raise AssertionError(f"the program ended without painting {text!r}: {self.painted!r}")
         return self.painted
 
+    def read_more(self) -> str:
+        """Everything painted so far, after another piece of it."""
+        if not self._read():
+            raise AssertionError(f"the program ended: {self.painted!r}")
+        return self.painted
+
     def hang_up(self) -> None:
         """The window is closed."""
         os.close(self._descriptor)

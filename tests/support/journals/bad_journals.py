@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter
@@ -33,33 +34,51 @@ HEADER = LAYOUT["Header"][1]
 RECORD_BYTES = 64
 HEALTHY_CHIP, HEALTHY_BYTES = 0xBEEF, 4096
 SAMPLE_CHIP = 0xA0
+PAGE_BYTES = 4096
 LONGEST_LOOK_SECONDS = 10.0  # takes 0.1 s; on a machine whose memory is short, more
+
+Edit = tuple[int, bytes]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A journal's bytes, and how to change them."""
+    """A journal's bytes, and how to change them. An edit is an offset and what stands there afterwards."""
 
-    content: bytes = field(repr=False)  # megabytes
+    content: bytes = field(repr=False)  # megabytes, nearly all of them zero
 
     def number(self, name: str) -> int:
         offset, size = IDENTITY[name]
         return int.from_bytes(self.content[offset : offset + size], "little")
 
-    def edited(self, *edits: tuple[int, bytes]) -> bytes:
+    def edited(self, *edits: Edit) -> bytes:
         changed = bytearray(self.content)
         for offset, new in edits:
             changed[offset : offset + len(new)] = new
         return bytes(changed)
 
-    def with_field(self, name: str, value: bytes) -> bytes:
-        """With one field of the identity set; shorter values are repeated to its size."""
-        offset, size = IDENTITY[name]
-        return self.edited((offset, (value * size)[:size]))
+    def put(self, path: Path, *edits: Edit) -> None:
+        """Writes a file with these bytes changed; what is zero stays a hole, as in a journal."""
+        with path.open("wb") as file:
+            file.truncate(len(self.content))
+            for offset, new in (*self._used_pages, *edits):
+                file.seek(offset)
+                file.write(new[: max(0, len(self.content) - offset)])
 
-    def with_hot_word(self, name: str, value: int) -> bytes:
+    @cached_property
+    def _used_pages(self) -> list[Edit]:
+        pages = ((at, self.content[at : at + PAGE_BYTES]) for at in range(0, len(self.content), PAGE_BYTES))
+        return [(at, page) for at, page in pages if page.count(0) < len(page)]
+
+    @staticmethod
+    def identity(name: str, value: bytes) -> Edit:
+        """Sets one field of the identity; shorter values are repeated to its size."""
+        offset, size = IDENTITY[name]
+        return offset, (value * size)[:size]
+
+    @staticmethod
+    def hot_word(name: str, value: int) -> Edit:
         offset, size = HEADER[name]
-        return self.edited((offset, value.to_bytes(8, "little")[:size]))
+        return offset, value.to_bytes(8, "little")[:size]
 
     @property
     def parts(self) -> dict[str, tuple[int, int]]:

@@ -2,8 +2,6 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ import pytest
 from tests.support.journals.bad_journals import a_sample
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, Somebody, forge, somebody
 from tests.support.journals.reporters import a_nursery
+from tests.support.processes.inside import ttmem_inside
 from tests.support.server.server_serving import short_directory
 
 __all__ = ["Scene", "a_scene"]
@@ -32,8 +31,7 @@ class Scene:
     environ: dict[str, str]
 
     def ttmem(self, *arguments: str) -> str:
-        command = [sys.executable, "-m", "ttmem", *arguments]
-        done = subprocess.run(command, env=self.environ, capture_output=True, text=True)
+        done = ttmem_inside(*arguments, environ=self.environ)
         return done.stdout + done.stderr
 
     @property

@@ -68,7 +68,7 @@ def reporting(directory: Path, uid: int, what: str) -> Iterator["subprocess.Pope
 
 def forge(path: Path, sample: Sample, *, owner_uid: int) -> Path:
     """A file for a forged journal; it names nobody yet."""
-    path.write_bytes(sample.content)
+    sample.put(path)
     path.chmod(0o600)
     os.chown(path, owner_uid, owner_uid)
     return path

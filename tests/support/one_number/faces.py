@@ -218,7 +218,7 @@ def _of_dump(document: dict[str, Any]) -> Iterator[Saying]:
 
 
 def _of_dump_text(text: str, chips: list[int]) -> Iterator[Saying]:
-    """The table of totals: DEVICE, TYPE, ALIVE, BYTES, RESIDENT."""
+    """The table of totals: DEVICE, TYPE, ALIVE, BYTES, RESIDENT, FREED."""
     totals = text.partition("DEVICE ")[2].partition("\n\n")[0]
     index = -1
     for row in totals.splitlines():
@@ -229,7 +229,7 @@ def _of_dump_text(text: str, chips: list[int]) -> Iterator[Saying]:
         if index < 0 or found is None:
             continue
         yield Saying("dump text", index, "cb.planned" if found[1] == "cb" else f"{found[1]}.used", found[2])
-        if found[3]:
+        if found[3] and found[1] == "cb":  # of other pools what follows is FREED
             yield Saying("dump text", index, "cb.resident", found[3])
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.faces.json_documents import opened
+from tests.support.processes.inside import ttmem_inside
 from tests.support.server.server_figures import Figures, of_document, of_dump, of_rows
 from tests.support.server.server_lines import Line, asked
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
@@ -214,11 +215,15 @@ class Daemon:
 
     def run(self, *arguments: str, check: bool = True) -> "subprocess.CompletedProcess[str]":
         """`ttmem ARGUMENTS...`, beside this daemon."""
-        command = [sys.executable, "-m", "ttmem", *arguments]
-        return subprocess.run(command, env=self.environment, capture_output=True, text=True, check=check)
+        said = ttmem_inside(*arguments, environ=self.environment)
+        if check:
+            said.check_returncode()
+        return said
 
     def ps(self) -> dict[str, Any]:
-        return opened(json.loads(self.run("ps", "--json").stdout))
+        said = self.run("ps", "--json", check=False)
+        assert said.returncode in (0, 1), said.stderr  # 1 where no process reports
+        return opened(json.loads(said.stdout))
 
     def figures(self) -> Figures:
         return of_document(self.document())

@@ -8,6 +8,7 @@ from ttmem.errors import DaemonGone, SelectionError
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.history import History, Mark
+from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.telemetry import ChipTelemetry
@@ -57,6 +58,10 @@ class SimulatedQueries:
     def telemetry(self) -> tuple[ChipTelemetry, ...]:
         self._hear("telemetry")
         return ()
+
+    def incident_copy(self, pid: int, number: int, *, key: int | None = None) -> IncidentCopy | None:
+        self._hear(f"incident {pid}-{number}")
+        return None
 
     def reset_peaks(self) -> None:
         self._hear("reset_peaks")

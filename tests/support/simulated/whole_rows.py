@@ -1,5 +1,7 @@
 """Whole rows of a ledger, held against what a snapshot made of its flat tables says, figure by figure."""
 
+from collections.abc import Iterable
+
 from tests.support.flat_rows.processes import FlatContext, snapshot_from_rows
 from tests.support.simulated.figures import HOST
 from tests.support.simulated.timeless import timeless
@@ -7,7 +9,7 @@ from ttmem._native import Ledger, testing
 from ttmem.collector.chips import bank_sizes
 from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.collector.rows.sums import overview_of
-from ttmem.snapshot import Snapshot, replace
+from ttmem.snapshot import PoolUsage, Snapshot, replace
 
 FLAT_CONTEXT = FlatContext(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=bank_sizes().get)
 CONTEXT = SnapshotContext(source="a test", places=("/here",), host=HOST, user_of=str)
@@ -39,7 +41,7 @@ class WholeRows:
         raise AssertionError(f"the ledger never stood still in {TRIES} tries")
 
     def _expected(self) -> Snapshot:
-        return timeless(snapshot_from_rows(testing.flat_rows(self._ledger), FLAT_CONTEXT))
+        return _without_holes(timeless(snapshot_from_rows(testing.flat_rows(self._ledger), FLAT_CONTEXT)))
 
 
 def _without_fullest(snapshot: Snapshot) -> Snapshot:
@@ -48,7 +50,25 @@ def _without_fullest(snapshot: Snapshot) -> Snapshot:
         assert chip.fullest_core_bytes is None or chip.fullest_core_bytes <= (chip.planned_core_bytes or 0)
     chips = (replace(chip, fullest_core_bytes=None, fullest_core=None) for chip in snapshot.devices)
     findings = tuple(finding for finding in snapshot.findings if " of its fullest core " not in finding.text)
-    return replace(snapshot, devices=tuple(chips), findings=findings)
+    return _without_holes(replace(snapshot, devices=tuple(chips), findings=findings))
+
+
+def _without_holes(snapshot: Snapshot) -> Snapshot:
+    """Nor have they holes, or bytes freed."""
+    chips = tuple(replace(chip, pools=_flat_pools(chip.pools)) for chip in snapshot.devices)
+    processes = tuple(
+        replace(
+            process,
+            pools=_flat_pools(process.pools),
+            devices=tuple(replace(held, pools=_flat_pools(held.pools)) for held in process.devices),
+        )
+        for process in snapshot.processes
+    )
+    return replace(snapshot, devices=chips, processes=processes)
+
+
+def _flat_pools(pools: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
+    return tuple(replace(pool, hole_count=None, freed_bytes=None) for pool in pools)
 
 
 def check_whole_rows(ledger: Ledger) -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-PATIENCE_SECONDS = 20.0  # far more than anything takes, also on a machine that has much else to do
+PATIENCE_SECONDS = 60.0  # far more than anything takes, also on a machine that has much else to do
 
 Value = TypeVar("Value")
 

@@ -9,12 +9,6 @@ from tests.support.hooked.process import Hooked, StartedHooked
 from tests.support.ttnn.stock import RELEASE, NotThere, Stock, installed
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.parent.name == "hook":
-            item.add_marker(pytest.mark.timeout(120))
-
-
 def stock_of(release: str) -> Stock:
     """A release that a test asks for; skipped in one loud line where it is not installed."""
     try:

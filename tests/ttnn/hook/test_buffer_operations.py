@@ -51,7 +51,6 @@ def is_right(told: dict[str, list[str]]) -> dict[str, list[str]]:
     return {call: [name_of(call)] * len(operations) for call, operations in told.items()}
 
 
-@pytest.mark.timeout(240)
 def test_outputs_of_thirty_operations_have_the_operation(hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150")
     with hooked.opened(l1_small=32768):

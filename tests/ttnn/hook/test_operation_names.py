@@ -76,7 +76,6 @@ def told_by(hooked: Hooked, calls: dict[str, set[str]]) -> dict[str, set[str]]:
     return told
 
 
-@pytest.mark.timeout(180)
 def test_thirty_operations_are_known_by_name(hooked_of: StartedHooked) -> None:
     hooked = hooked_of("n150")
     with hooked.opened():

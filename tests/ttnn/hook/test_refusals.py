@@ -53,7 +53,6 @@ def said_figures(text: str) -> tuple[int, ...]:
     return (requested, banks, per_bank, free, largest, bank)
 
 
-@pytest.mark.timeout(300)
 def test_a_thousand_refusals_have_the_figures_of_their_words_while_others_allocate(
     busy_loop: Path, hooked_of: StartedHooked
 ) -> None:

@@ -64,7 +64,6 @@ def lines(text: str) -> list[str]:
     return [frame.rpartition("/")[2] for frame in text.splitlines()]
 
 
-@pytest.mark.timeout(120)
 def test_a_tensor_names_the_lines_of_the_program_and_none_of_ttnns(stacks: dict[int, list[str]]) -> None:
     assert [lines(text) for text in stacks[3200]] == [["model.py:6 tensor", "model.py:14 <module>"]]
     [text] = stacks[6400]

@@ -69,9 +69,6 @@ def ended(stock: Stock, place: Path, story: str) -> Ended:
     return Ended([int(word) for word in result.stdout.split()], result.stderr, found)
 
 
-pytestmark = pytest.mark.timeout(120)
-
-
 @pytest.mark.parametrize(
     ("story", "memory", "side"),
     [(OVER, "dram", 512), (IN_PART, "dram", 1024), (IN_L1, "l1", 512), (OUTPUT, "dram", 512)],

@@ -48,7 +48,7 @@ def test_an_empty_name_of_a_user_is_oneself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"), [("4GiB", 4 << 30), ("200KiB", 200 << 10), ("1.5g", 3 << 29), ("512", 512), ("0", 0)]
+    ("text", "meant"), [("4GiB", 4 << 30), ("200KiB", 200 << 10), ("1.5g", 3 << 29), ("512B", 512), ("0", 0)]
 )
 def test_sizes_are_read(text: str, meant: int) -> None:
     assert size(CONTEXT, FLAG, text) == meant
@@ -61,9 +61,7 @@ def test_shares_and_sizes_are_read(text: str, meant: Amount) -> None:
     assert amount(CONTEXT, FLAG, text) == meant
 
 
-@pytest.mark.parametrize(
-    ("text", "meant"), [("1MiB/s", 1 << 20), ("1MiB", 1 << 20), ("60KiB/min", 1 << 10), ("3600/h", 1)]
-)
+@pytest.mark.parametrize(("text", "meant"), [("1MiB/s", 1 << 20), ("0", 0), ("60KiB/min", 1 << 10), ("3600B/h", 1)])
 def test_rates_are_read(text: str, meant: int) -> None:
     assert rate(CONTEXT, FLAG, text) == Amount(meant)
 
@@ -73,3 +71,24 @@ def test_rates_are_read(text: str, meant: int) -> None:
 def test_what_is_none_is_refused(read: object, text: str) -> None:
     with pytest.raises(click.BadParameter):
         read(CONTEXT, FLAG, text)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("read", "flag", "text", "question"),
+    [
+        (amount, "--max-dram", "90", "90 has no unit: 90% or 90MiB?"),
+        (amount, "--max-dram", "4096", "4096 has no unit: 4096MiB or 4096B?"),
+        (size, "--dram", "4", "4 has no unit: 4GiB or 4MiB?"),
+        (size, "--l1-core-bytes", "200", "200 has no unit: 200KiB or 200B?"),
+        (rate, "--max-growth", "1", "1 has no unit: 1MiB/s or 1KiB/s?"),
+        (rate, "--max-growth", "64/min", "64 has no unit: 64MiB/min or 64KiB/min?"),
+        (rate, "--max-growth", "1MiB", "1MiB does not say per which time: 1MiB/s or 1MiB/min?"),
+    ],
+)
+def test_a_number_without_a_unit_is_refused_with_its_two_likely_meanings(
+    read: object, flag: str, text: str, question: str
+) -> None:
+    with pytest.raises(click.BadParameter) as refusal:
+        read(CONTEXT, click.Option([flag]), text)  # type: ignore[operator]
+
+    assert refusal.value.message == question

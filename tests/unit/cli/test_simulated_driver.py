@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.support.simulated.figures import a_busy_snapshot
 from ttmem.cli.demonstration.directories import apart_from
-from ttmem.cli.demonstration.driver_tree import write_tree
+from ttmem.cli.demonstration.driver_tree import beat, write_tree
 from ttmem.snapshot.identity import chip_of
 from ttmem.sources.driver import Driver
 
@@ -30,6 +30,27 @@ def test_chips_on_the_bus_are_known_by_their_ids_with_all_a_driver_knows(tmp_pat
     assert (chip.fan, chip.thermal_trip_count) == (None, None)  # no Wormhole has them
     assert chip.pids == tuple(sorted({process.pid for process in snapshot.live if process.devices} - {os.getpid()}))
     assert not chip.notes
+
+
+def test_heartbeats_that_move_are_not_marked_and_one_that_stands_still_is(tmp_path: Path) -> None:
+    now = 100.0
+    write_tree(str(tmp_path), a_busy_snapshot())
+    driver = Driver(apart_from({}, str(tmp_path)), clock=lambda: now)
+    before = driver.telemetry()
+
+    now = 104.0
+    beat(str(tmp_path))
+    moved = driver.telemetry()
+    now = 108.0
+    quiet = driver.telemetry()
+    now = 110.0
+    still = driver.telemetry()
+    beat(str(tmp_path))
+    again = driver.telemetry()
+
+    assert [chip.heartbeat for chip in moved] == [(chip.heartbeat or 0) + 1 for chip in before]
+    assert {chip.heartbeat_still_seconds for chip in (*before, *moved, *quiet, *again)} == {None}
+    assert {chip.heartbeat_still_seconds for chip in still} == {6}
 
 
 def test_a_tree_that_was_named_goes_before_the_simulated_one(tmp_path: Path) -> None:

@@ -379,7 +379,6 @@ def test_threads_send_whole_messages_each_in_its_order(directory: Path, server: 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)  # 200,000 messages to be read in Python
 def test_four_busy_threads_lose_nothing_to_a_server_that_reads(directory: Path, server: MessageServer) -> None:
     with Sender(directory, command_of("client.busy_threads", "4", "50_000")) as sender:
         messages = server.accept().take_all()

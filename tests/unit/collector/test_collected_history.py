@@ -52,6 +52,43 @@ def test_what_came_and_went_within_a_second_is_in_its_sample(tmp_path: Path) -> 
     assert (dram(history).uuid, dram(history).origin) == ("0x0000000000000005", "counted")
 
 
+def test_the_fullest_core_of_each_second_is_what_the_chip_said_then(tmp_path: Path) -> None:
+    opens = (
+        "from ttmem.devices import Pool",
+        "facts = dict(grid=(8, 8), banks=(12, 64), kernel_ring_bytes=70_656, capacities={Pool.L1: 64 << 20})",
+        "chip = ttmem.open_device(5, index=0, **facts)",
+        "meet()",
+        "ttmem.report_buffer_alloc(chip, 1, 64 << 18, 0, 0, 0, 1)",
+        "meet()",
+        "ttmem.report_buffer_free(chip, 1)",
+        "meet()",
+    )
+    with a_collector(tmp_path) as collector, a_program(tmp_path, *opens) as program:
+        second = itertools.count(1_700_000_000)
+        recorder = HistoryRecorder(
+            collector.ledger.sample,
+            lambda: (),
+            clock_ns=lambda: next(second) * 1_000_000_000,
+            overview=collector.overview,
+        )
+        said = []
+        for _ in range(3):
+            program.arrive()
+            assert collector.wait_settled(5)
+            recorder.take_due()
+            [usage] = collector.overview().devices
+            said.append(usage.fullest_core_bytes)
+            program.go_on()
+        history = recorder.history(60)
+
+    found = history.fullest_core_of(usage.device.as_name())
+    assert found is not None
+    assert said == [70_656, 70_656 + (1 << 18), 70_656]
+    assert [sample for sample in found.samples if sample is not None][:3] == said
+    assert (found.capacity_bytes, found.uuid, found.pool) == ((1 << 20) + 70_656, "0x0000000000000005", Pool.L1)
+    assert found not in history.series
+
+
 def test_what_happens_to_a_process_is_marked(tmp_path: Path) -> None:
     with a_collector(tmp_path) as collector:
         with a_program(tmp_path, *OPENS, *SPIKES) as program:

@@ -6,10 +6,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.simulated.overviews import an_overview
 from ttmem.collector.history import PLACES, HistoryRecorder
 from ttmem.devices import Pool
 from ttmem.snapshot.counters import ReadChip
 from ttmem.snapshot.history import History, Series
+from ttmem.snapshot.usage import DeviceUsage, Snapshot
+from ttmem.snapshot.values import Device, TimeNs, replace
 
 SECOND_NS = 1_000_000_000
 BEGIN = 1_700_000_000 // 3600 * 3600
@@ -26,7 +29,10 @@ class World:
         self.processes: list[tuple[Any, ...]] = []
         self.happenings: list[tuple[Any, ...]] = []
         self.sample_count = 0
-        self.course = HistoryRecorder(self._sample, lambda: self.read, lambda: self.second * SECOND_NS + 7)
+        self.usages: list[DeviceUsage] = []
+        self.course = HistoryRecorder(
+            self._sample, lambda: self.read, lambda: self.second * SECOND_NS + 7, self._overview
+        )
 
     def holds(self, used_bytes: int, *, chip: int = 5, pool: Pool = Pool.DRAM, number: int = 0) -> None:
         self.chips = [(number, chip, "", ((int(pool), used_bytes, used_bytes, 12 * GIB),))]
@@ -35,6 +41,9 @@ class World:
         """Looks at so many seconds after the beginning."""
         self.second = BEGIN + second
         self.course.take_due()
+
+    def _overview(self) -> Snapshot:
+        return replace(an_overview(0, 0), time_ns=TimeNs(self.second * SECOND_NS), devices=tuple(self.usages))
 
     def _sample(self) -> tuple[Any, ...]:
         self.sample_count += 1
@@ -62,6 +71,40 @@ def test_samples_lie_on_a_grid_of_seconds() -> None:
     assert (history.end_ns, history.interval_ns) == ((BEGIN + 3) * SECOND_NS, SECOND_NS)
     assert series(history).samples == (None,) * 57 + (100, 101, 102)
     assert (series(history).capacity_bytes, series(history).uuid) == (12 * GIB, "0x0000000000000005")
+
+
+def a_usage(fullest_core_bytes: int | None, number: int = 0) -> DeviceUsage:
+    device = Device.bare(number, 5, index=0, name="")
+    return DeviceUsage(device, (), (), 0, core_bytes=1 << 20, fullest_core_bytes=fullest_core_bytes)
+
+
+def test_the_fullest_core_has_samples_of_its_own_and_none_where_it_is_unknown() -> None:
+    world = World()
+    for second, used in enumerate((7, None, 9)):
+        world.usages = [a_usage(used, number=second)]
+        world.at(second)
+    world.usages = []
+    world.at(3)
+
+    history = world.course.history(60)
+    coarse = world.course.history(3600)
+
+    [found] = history.fullest_cores
+    assert found.samples[-4:] == (7, None, 9, None)
+    assert (found.capacity_bytes, found.device, found.uuid) == (1 << 20, 2, "0x0000000000000005")
+    assert told(coarse.fullest_cores[0].samples) == [9]
+    assert history.fullest_core_of(a_usage(0).device.as_name()) is found
+
+
+def test_samples_of_the_fullest_core_are_forgotten_after_an_hour_and_when_the_clock_is_set_back() -> None:
+    for later in (3600, -1):
+        world = World()
+        world.usages = [a_usage(7)]
+        world.at(0)
+        world.usages = []
+        world.at(later)
+
+        assert world.course.history(3600).fullest_cores == ()
 
 
 def test_one_second_has_one_sample() -> None:

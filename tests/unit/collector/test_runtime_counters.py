@@ -111,6 +111,7 @@ def test_beside_a_process_that_does_not_report_the_largest_free_block_is_unknown
         usage,
         pools=tuple(replace(pool, largest_free_bytes=24, largest_free_bank_bytes=2) for pool in usage.pools),
         planned_core_bytes=7,
+        fullest_core_bytes=6,
         planned_core=(1, 2),
     )
     [alone] = counters.joined(replace(snapshot, devices=(known,)), readings_of(a_chip(a_reading(4001)))).devices
@@ -118,6 +119,7 @@ def test_beside_a_process_that_does_not_report_the_largest_free_block_is_unknown
 
     assert (alone.planned_core_bytes, pools_of(alone)[Pool.DRAM].largest_free_bytes) == (7, 24)
     assert (beside.planned_core_bytes, beside.planned_core) == (None, None)
+    assert (beside.fullest_core_bytes, beside.fullest_core_share) == (None, None)
     assert pools_of(beside)[Pool.DRAM].largest_free_bytes is None
     assert pools_of(beside)[Pool.DRAM].largest_free_bank_bytes is None
 

@@ -28,7 +28,9 @@ def test_a_command_with_brackets_and_blanks_does_not_confuse(tmp_path: Path) -> 
     fields = " ".join(str(number) for number in range(4, 53))
     (tmp_path / "7" / "stat").write_text(f"7 (a) b ) R 1 {fields}\n")
 
-    assert procfs.stat_of(7, tmp_path) == procfs.Stat(parent=1, start_ticks=21, state="R")
+    assert procfs.stat_of(7, tmp_path) == procfs.Stat(
+        parent=1, start_ticks=21, state="R", cpu_ticks=13 + 14, resident_pages=23
+    )
 
 
 def test_a_process_that_is_not_there_has_no_stat() -> None:

@@ -284,6 +284,11 @@ _LOOKS = (
         shell_complete=_offer(lambda: COLUMNS),
         help="Processes by pid, user, label, age, dram, l1, cb, total, ...",
     ),
+    click.option(
+        "--by",
+        type=click.Choice(["workload"]),
+        help="Processes together: of one job, pod, systemd unit or named run.",
+    ),
     *APPEARANCE,
     click.option("--light", "is_light", is_flag=True, help="Colours for a bright background."),
     click.option(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ttmem.cli.common import nearest
 from ttmem.errors import NothingToRead, SelectionError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
-from ttmem.snapshot.selection import device_test, is_device_name
+from ttmem.snapshot.selection import device_test, is_device_name, known_devices
 from ttmem.snapshot.values import Device, replace
 from ttmem.view.process_table import COLUMNS
 from ttmem.view.table import clean
@@ -54,6 +55,7 @@ class Request(NamedTuple):
     is_alone: bool = False
     is_tree: bool = False
     order: str | None = None
+    by: str | None = None
     is_ascii: bool = False
     is_colourless: bool = False
     colours: str | None = None
@@ -72,6 +74,7 @@ class Request(NamedTuple):
             "-L": self.is_list,
             "--picture": self.picture_file is not None,
             "-k": self.is_kernels,
+            "--by": self.by is not None,
         }
         _refuse_two([flag for flag, is_given in forms.items() if is_given and flag not in self._allied_forms])
         check_colours(self.colours, is_colourless=self.is_colourless)
@@ -81,11 +84,12 @@ class Request(NamedTuple):
         if self.csv_format is not None and not self.is_csv:
             raise click.UsageError("--format is for --query-mem and --query-apps")
         if self.order is not None and self.order not in COLUMNS:
-            raise click.UsageError(f"--sort {self.order}: expected one of {' '.join(COLUMNS)}")
+            hint = nearest(self.order, COLUMNS, f"there are {', '.join(COLUMNS)}")
+            raise click.UsageError(f"--sort: no column {self.order!r}; {hint}")
 
     @property
     def _allied_forms(self) -> tuple[str, ...]:
-        return ("-k",) if self.picture_file is not None else ()
+        return ("-k", "--by") if self.picture_file is not None else ()
 
     @property
     def simulated_count(self) -> int | None:
@@ -118,7 +122,7 @@ class Request(NamedTuple):
     def memory_question(self) -> "Question[MemoryRow]":
         from ttmem.view.queries import MEMORY_FIELDS, chosen_fields
 
-        with _bad_words("--query-mem", "ttmem --help-query-mem lists all"):
+        with _bad_words("--query-mem (--query-gpu)", "ttmem --help-query-mem lists all"):
             return chosen_fields(self.memory_fields or "", MEMORY_FIELDS)
 
     @property
@@ -174,6 +178,7 @@ class _bad_words:  # noqa: N801 reads as a verb where it is used
 _NODE = r"/dev/tenstorrent/(\d+)"
 _BUS_ID = r"(?i)(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _PCI_DOMAIN = "0000:"
+_NAMES = "an index (0), a unique id (0x1a2b), a device file (/dev/tenstorrent/0) or a PCI address (0000:01:00.0)"
 _BY_DRIVER = {"device files", "PCI addresses"}
 
 
@@ -185,6 +190,9 @@ def device_words(
     words = [word.strip() for word in (text or "").split(",") if word.strip()]
     if text is not None and not words:  # such as a variable of a script that is not set
         raise SelectionError(f"expected names of devices, found {text!r}")
+    for word in words:
+        if _kind(word) == "indexes" and not word.isdecimal():
+            raise SelectionError(f"{word!r} is no device: expected {_NAMES}; {known_devices(devices)}")
     kinds = {_kind(word) for word in words}
     if len(kinds) > 1:
         raise SelectionError(f"{', '.join(words)}: expected names of one kind, found {' and '.join(sorted(kinds))}")
@@ -231,11 +239,27 @@ class QueryResult(NamedTuple):
         """Says which requested figures no process reports; NothingToRead if that is so of all of them."""
         for word in self.missing:
             click.echo(f"ttmem: no device {word} here", err=True)
-        if not self.snapshot.processes and not self.chosen.devices:
+        if not self.telemetry and not self.reports(request):
             raise NothingToRead(_nothing_text(self.snapshot))
-        if (request.users or request.pids) and not self.chosen.processes:
-            asked = ", ".join([*request.users, *map(str, request.pids)])
-            raise NothingToRead(f"{asked}: no such process reports now")
+        self.check_processes(request)
+
+    def reports(self, request: Request) -> bool:
+        """Whether any process does: one that runs, or with --all one that has ended."""
+        return bool(self.snapshot.processes if request.is_with_ended else self.snapshot.live)
+
+    def check_processes(self, request: Request) -> None:
+        """NothingToRead if none of the users or processes that were named reports; says who does."""
+        if self.chosen.processes or not (request.users or request.pids):
+            return
+        processes = self.snapshot.processes if request.is_with_ended else self.snapshot.live
+        asked = [_user_text(user) for user in request.users] + [f"pid {pid}" for pid in request.pids]
+        text = (
+            f"no process of {', '.join(asked)} reports now" if request.users else f"{', '.join(asked)} reports nothing"
+        )
+        others = (str(process.pid) for process in processes if process.is_visible) if request.pids else ()
+        known = [*dict.fromkeys((*(process.user for process in processes if request.users), *others))]
+        ended = "" if request.is_with_ended or not self.snapshot.ended else " (--all also shows ended ones)"
+        raise NothingToRead(text + (f"; those that report: {_few(known)}" if known else "") + ended)
 
 
 def _nothing_text(snapshot: Snapshot) -> str:
@@ -245,7 +269,27 @@ def _nothing_text(snapshot: Snapshot) -> str:
     note = "".join(f"; {finding.line}" for finding in findings[:1])
     more_count = len(findings) - 1
     more = f" (and {plural(more_count, 'more finding', 's')}: ttmem ps --json)" if more_count > 0 else ""
-    return f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)}){theirs}{clean(note)}{more}"
+    ended = f"; {len(snapshot.ended)} ended, shown by --all" if snapshot.ended else ""
+    where = f"{snapshot.source} looked in {', '.join(snapshot.places)}"
+    return f"no process reports ({where}{ended}){theirs}{clean(note)}{more}"
+
+
+_MOST_NAMED = 8  # in one message
+
+
+def _few(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _MOST_NAMED} more" if len(words) > _MOST_NAMED else ""
+    return clean(", ".join(words[:_MOST_NAMED])) + more
+
+
+def _user_text(user: str) -> str:
+    """Says it if there is no such user at all."""
+    import pwd  # only mistakes pay for it
+
+    try:
+        return pwd.getpwuid(int(user)).pw_name if user.isdecimal() else pwd.getpwnam(user).pw_name
+    except (KeyError, OverflowError):
+        return f"{user} (no user of this machine)"
 
 
 def query(source: FigureSource, request: Request, *, has_identity: bool) -> QueryResult:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ttmem.errors import TtmemError
 from ttmem.view.texts import size_text
 
-__all__ = ["JOURNAL_BYTES", "apart_from", "own_directory", "usual_places"]
+__all__ = ["JOURNAL_BYTES", "apart_from", "how_to_look", "own_directory", "running_demos", "usual_places"]
 
 JOURNAL_BYTES = 16 << 20  # at most, of one process with the usual bounds
 _PREFIX = "ttmem-demo-"
@@ -33,6 +33,40 @@ def apart_from(environ: Mapping[str, str], directory: str) -> dict[str, str]:
     is."""
     own = {"TTMEM_DIR": directory, "TTMEM_STOCK_SHM_DIR": directory}
     return {"TTMEM_SYSFS_ROOT": directory, **environ, **own}
+
+
+def how_to_look(directory: str) -> str:
+    """What to type in another terminal, for as long as a demo runs."""
+    return f"TTMEM_DIR={directory} TTMEM_SYSFS_ROOT={directory} ttmem ps"
+
+
+def running_demos(places: Sequence[Path]) -> list[str]:
+    """Directories of demos of ours that run now."""
+    found: list[str] = []
+    for place in places:
+        with suppress(OSError):
+            names = sorted(name for name in os.listdir(place) if name.startswith(_PREFIX))
+            found += [str(place / name) for name in names if _is_held(place / name)]
+    return found
+
+
+def _is_held(directory: Path) -> bool:
+    """Whether it is ours, and a demo holds its lock."""
+    try:
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        if os.fstat(lock).st_uid != os.geteuid():
+            return False
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return False
 
 
 @contextmanager

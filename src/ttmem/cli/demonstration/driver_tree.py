@@ -6,14 +6,19 @@ telemetry, device files and PCI addresses are to be seen as well. As made up as 
     proc/driver/tenstorrent/N/pids            who has it open
 """
 
+import glob
 import os
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.identity import TRAYS
 from ttmem.snapshot.values import Device
 
-__all__ = ["write_tree"]
+__all__ = ["beat", "beating", "write_tree"]
+
+_BEAT_SECONDS = 1.0
 
 _TRAY_CHIPS = 8
 _PAIRED_BOARDS = ("n300", "t3000")  # of two chips of a card one is on the bus, and known to the driver
@@ -46,6 +51,34 @@ def write_tree(root: str, snapshot: Snapshot) -> None:
             if any(held.device.number == device.number for held in process.devices)
         ]
         _write(os.path.join(root, f"proc/driver/tenstorrent/{node}/pids"), "\n".join(map(str, holders)))
+
+
+@contextmanager
+def beating(root: str) -> Iterator[None]:
+    """The heartbeats of those chips count up until this is left."""
+    is_over = threading.Event()
+
+    def beat_on() -> None:
+        while not is_over.wait(_BEAT_SECONDS):
+            beat(root)
+
+    thread = threading.Thread(target=beat_on, name="ttmem-heartbeats", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def beat(root: str) -> None:
+    """Every heartbeat is one further; a reader sees the old number or the new one."""
+    for path in glob.glob(os.path.join(glob.escape(root), "sys/devices/*/*/tenstorrent/*/tt_heartbeat")):
+        with suppress(OSError, ValueError):  # the directory goes with the demo
+            with open(path, encoding="utf-8") as file:
+                count = int(file.read())
+            _write(f"{path}.next", str(count + 1))
+            os.replace(f"{path}.next", path)
 
 
 def _is_on_bus(device: Device) -> bool:

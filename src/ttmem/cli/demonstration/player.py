@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from ttmem.cli.demonstration.driver_tree import write_tree
+from ttmem.cli.demonstration.driver_tree import beating, write_tree
 from ttmem.cli.demonstration.process import DemoProcess, demo_process, next_reports
 from ttmem.cli.demonstration.workload import KILL, PHASE, Order, Report
 from ttmem.collector import Collector
@@ -87,4 +87,5 @@ def performed(orders: Sequence[Order], directory: str, places: Places) -> Iterat
     with ExitStack() as running:
         processes = [running.enter_context(demo_process(order, directory=directory)) for order in orders]
         write_tree(directory, settled(places))
+        running.enter_context(beating(directory))
         yield Performance(processes, places)

@@ -20,11 +20,22 @@ from ttmem.monitor.state import MonitorState
 from ttmem.sources import Places
 from ttmem.view.picture import picture
 
-__all__ = ["SHOTS", "Shot", "Size", "photographed", "taken", "written"]
+__all__ = ["LOOKS", "SHOTS", "Shot", "Size", "photographed", "taken", "written"]
 
 # What can be taken, and the keys that lead there from the overview.
-SHOTS = {**{view: (str(number),) for number, view in enumerate(VIEWS, 1)}, "process": ("2", "enter"), "help": ("f1",)}
-_LOOKS = 4  # until everything that a view asks for has been brought
+SHOTS: dict[str, tuple[str, ...]] = {
+    **{view: (str(number),) for number, view in enumerate(VIEWS, 1)},
+    "process": ("2", "enter"),
+    "help": ("f1",),
+}
+# Other looks of those, which are taken only if they are asked for.
+LOOKS: dict[str, tuple[str, ...]] = {
+    "all_figures": ("f",),
+    "each_chip": ("g",),
+    "compact": ("c",),
+    "all_columns": ("f", "2"),
+}
+_LOOK_COUNT = 4  # until everything that a view asks for has been brought
 
 
 class Size(NamedTuple):
@@ -74,9 +85,9 @@ def taken(shot: Shot, source: FigureQueries, environ: Mapping[str, str], *, bann
     state = MonitorState(settings, environ, is_readonly=True, banner=banner)
     state.resize(*shot.size)
     state.take(frame_of(source, state.wanted()))
-    for key in SHOTS[shot.view]:
+    for key in SHOTS.get(shot.view) or LOOKS[shot.view]:
         state.press(key)
-        for _ in range(_LOOKS):  # what is asked for next may depend on what has come
+        for _ in range(_LOOK_COUNT):  # what is asked for next may depend on what has come
             state.take(frame_of(source, state.wanted()))
     return picture(state.picture(), title="ttmem", columns=shot.size.columns, is_light=shot.is_light)
 

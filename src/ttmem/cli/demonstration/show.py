@@ -5,9 +5,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import click
+
 from ttmem.cli.common import KILLED_BY
 from ttmem.cli.common.request import BANNER
-from ttmem.cli.demonstration.directories import apart_from, own_directory, usual_places
+from ttmem.cli.demonstration.directories import apart_from, how_to_look, own_directory, usual_places
 from ttmem.cli.demonstration.player import performed, settled
 from ttmem.cli.demonstration.workload import Order, Report
 from ttmem.monitor.options import Options
@@ -46,6 +48,7 @@ def show(orders: Sequence[Order], options: Options, environ: Mapping[str, str]) 
     with own_directory(len(orders), usual_places()) as directory:
         places = Places(uid=os.geteuid(), directory=directory)
         with performed(orders, directory, places) as performance:
+            click.echo(f"ttmem: to look at it from another terminal: {how_to_look(directory)}", err=True)
             code = run_monitor(options._replace(banner=BANNER, has_daemon=False), apart_from(environ, directory))
             if code >= KILLED_BY:
                 return Ending(code, {}, None, 0)

@@ -6,7 +6,7 @@ from typing import Any
 from ttmem import _native
 from ttmem.client.memory.chips import OwnChip, chips, chips_meant
 from ttmem.client.memory.figures import circular_buffers
-from ttmem.devices import PLANNED_POOLS, Pool
+from ttmem.devices import PLANNED_POOLS, POOL_TOTALS, Pool
 
 __all__ = ["memory_summary"]
 
@@ -19,7 +19,7 @@ _OFF = (
 _QUIET = "ttmem: tracking is on; no device has been opened{} yet.\n"
 _DEAF = "What ttnn does is not seen here: the hook is not loaded. `ttmem run -- python ...` loads it.\n"
 _HOOK = b"/libttmem_hook"
-_COLUMNS = ("pool", "used", "peak", "alive", "free", "total")
+_COLUMNS = ("pool", "used", "peak", "alive", "free", "total", *(total.word for total in POOL_TOTALS))
 
 
 def memory_summary(device: Any = None) -> str:
@@ -70,14 +70,15 @@ def _note(chip: OwnChip) -> str:
 
 def _rows(chip: OwnChip) -> Iterator[tuple[str, ...]]:
     for pool in Pool:
-        used, peak, count = _native.own.pool(chip.targets, pool.number)
+        used, peak, count, *totals = _native.own.pool(chip.targets, pool.number)
         total = chip.capacity_bytes(pool)
         if not (used or peak or count):
             continue
         is_planned = pool in PLANNED_POOLS
         room = (_size(max(0, total - used)), _size(total)) if total and not is_planned else ("", "")
+        grown = ["" if pool is Pool.CB else _size(size_bytes) for size_bytes in totals]
         figures = (_size(circular_buffers(chip)[0]), "") if pool is Pool.CB else (_size(used), _size(peak))
-        yield (f"{pool.word}{'*' if is_planned else ''}", *figures, f"{count:,}", *room)
+        yield (f"{pool.word}{'*' if is_planned else ''}", *figures, f"{count:,}", *room, *grown)
 
 
 def _size(size_bytes: int | None) -> str:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ttmem.devices import BufferLayout, Kind, Pool
+from ttmem.devices import POOL_TOTALS, BufferLayout, Kind, Pool
 from ttmem.errors import SelectionError
 from ttmem.snapshot.dump import (
     By,
@@ -70,7 +70,7 @@ def dump_of(
     usages = _chosen(snapshot, None if device is None else str(device))
     rows = _sorted_out(snapshot, allocations, {usage.device.number for usage in usages})
     phases = {process.key: process.open_phases for process in snapshot.live} if by == "phase" else {}
-    listing = _Listing(kernels, most, by, phases)
+    listing = _Listing(kernels, most, by, phases, _totals_of(snapshot))
     devices = (DumpDevice(usage.device, tuple(_groups(usage, rows, listing))) for usage in usages)
     return Dump(
         time_ns=snapshot.time_ns,
@@ -84,7 +84,7 @@ def dump_of(
         notes=tuple(one.line for one in snapshot.findings if one.pid is None and one.name != "damaged"),
         by=by,
         process_notes=tuple(
-            _note(process) for process in snapshot.processes if process.was_refused or _has_no_lines(process)
+            _note(process, snapshot) for process in snapshot.processes if process.was_refused or _has_no_lines(process)
         ),
     )
 
@@ -93,7 +93,8 @@ def _has_no_lines(process: ProcessUsage) -> bool:
     return process.is_live and bool(process.sites_off)
 
 
-def _note(process: ProcessUsage) -> ProcessNote:
+def _note(process: ProcessUsage, snapshot: Snapshot) -> ProcessNote:
+    chips = {chip for incident in process.incidents for chip in incident.device_ids}
     return ProcessNote(
         owner=owner_of(process),
         is_ended=not process.is_live,
@@ -102,6 +103,7 @@ def _note(process: ProcessUsage) -> ProcessNote:
         refusal_count=process.refusal_count,
         clash_count=process.clash_count,
         sites_off=process.sites_off,
+        devices=tuple(usage.device for usage in snapshot.devices if (usage.device.uuid or usage.device.name) in chips),
     )
 
 
@@ -147,6 +149,22 @@ class _Listing(NamedTuple):
     most: int  # 0: all
     by: By
     phases: Mapping[int, Sequence[OpenPhase]]  # that are open, by the keys of processes
+    totals: "_Totals"
+
+
+_Totals = dict[tuple[int, str], dict[str, Any]]  # of the living, by device and pool: what only ever grows
+
+
+def _totals_of(snapshot: Snapshot) -> _Totals:
+    found: _Totals = defaultdict(dict)
+    for process in filter(lambda one: one.is_verified, snapshot.live if POOL_TOTALS else ()):
+        for held in process.devices:
+            for usage in held.shown_pools:
+                sums = found[held.device.number, usage.pool.word]
+                for total, size_bytes in usage.totals:
+                    if size_bytes is not None:
+                        sums[total.field] = sums.get(total.field, 0) + size_bytes
+    return found
 
 
 def _groups(usage: DeviceUsage, rows: _Rows, listing: _Listing) -> Iterable[DumpGroup]:
@@ -159,10 +177,11 @@ def _groups(usage: DeviceUsage, rows: _Rows, listing: _Listing) -> Iterable[Dump
         totals += [(kernel.kind.word, True, kernel) for kernel in usage.kernels]
     for name, is_kernel, total in totals:
         if total.count:
+            grown = {} if is_kernel else listing.totals.get((usage.device.number, name), {})
             found = rows.get((usage.device.number, name), [])
             is_estimated = isinstance(total, KindUsage) and total.is_estimated
             word, footprint = name.removeprefix("kernel_"), usage.activity.footprint
-            group = DumpGroup(word, is_kernel, total.used_bytes or 0, total.count, is_estimated, ())
+            group = DumpGroup(word, is_kernel, total.used_bytes or 0, total.count, is_estimated, (), **grown)
             if name == Pool.CB.word and footprint is not None:
                 group = replace(group, resident_bytes=footprint.resident_bytes)
             yield (

@@ -28,6 +28,7 @@ from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.values import ChipName, TimeNs, replace
 from ttmem.sources import procfs
+from ttmem.sources.workloads import WorkloadOf, no_workload
 
 __all__ = [
     "Details",
@@ -62,6 +63,7 @@ class SnapshotContext(NamedTuple):
     foreign: tuple[Foreign, ...] = ()
     findings: tuple[Finding, ...] = ()
     parent_of: ParentOf = no_parent
+    workload_of: WorkloadOf = no_workload
 
     def container_of(self, namespace: int | None) -> int | None:
         """The pid namespace of a process, if that is another than ours."""
@@ -117,7 +119,7 @@ class Snapshots:
                 process = _process(row, names, context)
             else:
                 process = known[name][1] if name in known else without_details(known[key, True][1])
-            yield name, (version, _with_parent(process, context.parent_of))
+            yield name, (version, _with_host_facts(process, context, is_new=row is not None))
 
 
 def _of_others(
@@ -132,9 +134,12 @@ def _chip(version: int, row: Sequence[Any]) -> _Chip:
     return _Chip(version, chip_from_row(row), row[-1])
 
 
-def _with_parent(process: ProcessUsage, parent_of: ParentOf) -> ProcessUsage:
+def _with_host_facts(process: ProcessUsage, context: SnapshotContext, *, is_new: bool) -> ProcessUsage:
+    """With what only the kernel knows: its parent, which may change, and what it belongs to, which does not."""
     is_here = process.is_live and process.is_visible
-    parent = parent_of(process.pid, process.start_time_ns) if is_here else None
+    parent = context.parent_of(process.pid, process.start_time_ns) if is_here else None
+    if is_new:
+        return replace(process, parent_pid=parent, workload=context.workload_of(process))
     return process if process.parent_pid == parent else replace(process, parent_pid=parent)
 
 

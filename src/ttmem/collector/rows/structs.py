@@ -72,6 +72,7 @@ def _empty(device: Device, pool: Pool) -> PoolUsage:
         capacity_bytes=capacity_bytes,
         largest_free_bytes=capacity_bytes,
         largest_free_bank_bytes=capacity_bytes // banks if banks else None,
+        hole_count=1,
     )
 
 

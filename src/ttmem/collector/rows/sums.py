@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from ttmem.devices import Kind, Pool
+from ttmem.devices import POOL_TOTALS, Kind, Pool
 from ttmem.snapshot.usage import KindUsage, PoolUsage, ProcessUsage, Snapshot, first_reason
 from ttmem.snapshot.values import replace
 
 __all__ = ["overview_of", "with_sums", "without_details"]
 
+_TOTALS = [total.field for total in POOL_TOTALS]
 _NO_DETAILS: dict[str, Any] = {
     "has_details": False,
     **dict.fromkeys(("devices", "other_devices", "programs", "phases", "open_phases"), ()),
@@ -61,6 +62,7 @@ def _pools_together(usages: Iterable[PoolUsage]) -> tuple[PoolUsage, ...]:
 
 def _pool_together(parts: Sequence[PoolUsage]) -> PoolUsage:
     """One pool over all chips. The peaks were not at one time; that of the last of them stands for all."""
+    totals: dict[str, Any] = {name: _sum_of([getattr(part, name) for part in parts]) for name in _TOTALS}
     return PoolUsage(
         pool=parts[0].pool,
         used_bytes=sum(part.used_bytes for part in parts),
@@ -71,6 +73,7 @@ def _pool_together(parts: Sequence[PoolUsage]) -> PoolUsage:
         is_lower_bound=any(part.is_lower_bound for part in parts),
         origin=parts[0].origin,
         reason=first_reason(part.reason for part in parts),
+        **totals,
     )
 
 

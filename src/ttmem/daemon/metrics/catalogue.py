@@ -1,6 +1,7 @@
 """Every metric of the page, in its order. docs/reference/metrics.md describes the same ones; a test compares them."""
 
 from ttmem.daemon.metrics.families import Family
+from ttmem.devices import POOL_TOTALS
 
 _CHIP = ("device", "arch")
 _MEMORY = (*_CHIP, "memory")
@@ -114,6 +115,14 @@ WORKLOAD_READ = Family(
     "The same of one that does not report, by the runtime's own counters.",
     ("device", "memory", *_WORKLOAD),
 )
+WORKLOAD_TOTALS = {
+    total: Family(
+        f"ttmem_workload_memory_{total.field}",
+        f"Of the living processes of a workload, {total.meaning}.",
+        ("device", "memory", *_WORKLOAD),
+    )
+    for total in POOL_TOTALS
+}
 
 # tt-telemetry's names, for boards that were made for it: whole MiB, called megabytes there.
 _ITS_CHIP = ("hostname", "tray", "chip", "unit")
@@ -132,7 +141,7 @@ PROGRAMS = (
     *(KERNELS, KERNEL_BYTES, RING, RING_ENTRIES, CACHE_ENTRIES, CACHE_BYTES),
 )
 COUNTERS = (LAUNCHES, STALLS, CACHE, ALLOCATIONS, FREES, OUT_OF_MEMORY, CLASHES)
-WORKLOADS = (WORKLOAD, WORKLOAD_PROCESSES, WORKLOAD_INCIDENTS, WORKLOAD_USED, WORKLOAD_READ)
+WORKLOADS = (WORKLOAD, WORKLOAD_PROCESSES, WORKLOAD_INCIDENTS, WORKLOAD_USED, WORKLOAD_READ, *WORKLOAD_TOTALS.values())
 ALIASES = (TT_DEVICE_USED, TT_DEVICE_TOTAL, TT_USED, TT_TOTAL)
 OF_CHIPS = (*CHIPS, *MEMORY, *PROGRAMS, *COUNTERS)
 FAMILIES = (*SERVICE, *OF_CHIPS, *WORKLOADS, *ALIASES)

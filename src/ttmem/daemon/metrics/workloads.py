@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ttmem.daemon.metrics import catalogue as metric
 from ttmem.daemon.metrics.families import Page
-from ttmem.devices import BANKED_POOLS
+from ttmem.devices import BANKED_POOLS, POOL_TOTALS, PoolTotal
 from ttmem.snapshot import PoolUsage, ProcessUsage
 
 __all__ = ["OTHERS", "add_workloads", "cut"]
@@ -28,6 +28,9 @@ class _Workload:
     command: str = ""
     counted: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))  # by device and memory
     read: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+    totals: dict[PoolTotal, dict[tuple[str, str], int]] = field(
+        default_factory=lambda: {total: defaultdict(int) for total in POOL_TOTALS}
+    )
 
     @property
     def size_bytes(self) -> int:
@@ -41,12 +44,17 @@ class _Workload:
             label = devices.get(held.device.number)
             for usage in held.pools if label is not None else ():
                 if usage.pool in BANKED_POOLS:
-                    self._sums(usage)[label or "", usage.pool.word] += usage.used_bytes
+                    place = label or "", usage.pool.word
+                    self._sums(usage)[place] += usage.used_bytes
+                    for total, size_bytes in usage.totals:
+                        if size_bytes is not None:
+                            self.totals[total][place] += size_bytes
 
     def take(self, other: "_Workload") -> None:
         self.process_count += other.process_count
         self.incident_count += other.incident_count
-        for mine, its in ((self.counted, other.counted), (self.read, other.read)):
+        totals = ((self.totals[total], other.totals[total]) for total in POOL_TOTALS)
+        for mine, its in ((self.counted, other.counted), (self.read, other.read), *totals):
             for place, size_bytes in its.items():
                 mine[place] += size_bytes
 
@@ -74,7 +82,12 @@ def _add_workload(page: Page, name: Name, workload: _Workload) -> None:
     page.add(metric.WORKLOAD, (*name, cut(workload.command, _COMMAND_BYTES)), 1)
     page.add(metric.WORKLOAD_PROCESSES, name, workload.process_count)
     page.add(metric.WORKLOAD_INCIDENTS, name, workload.incident_count)
-    for family, sums in ((metric.WORKLOAD_USED, workload.counted), (metric.WORKLOAD_READ, workload.read)):
+    of_totals = ((metric.WORKLOAD_TOTALS[total], sums) for total, sums in workload.totals.items())
+    for family, sums in (
+        (metric.WORKLOAD_USED, workload.counted),
+        (metric.WORKLOAD_READ, workload.read),
+        *of_totals,
+    ):
         for place, size_bytes in sums.items():
             page.add(family, (*place, *name), size_bytes)
 

@@ -12,6 +12,7 @@ every look. Nothing here opens a device. What is not there, or not any more, is 
 
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import chain
@@ -29,6 +30,7 @@ _NODE = r"tenstorrent!(\d{1,6})"
 _BUS_ID = r"[0-9a-fA-F]{4,}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-9a-fA-F]"
 _INPUT = r"([a-z]+)(\d{1,3})_input"
 _MOST_NUMBER = 999
+_STILL_SECONDS = 5  # a heartbeat counts several times a second
 _NUMBERS = ("aiclk", "axiclk", "arcclk", "heartbeat", "therm_trip_count")
 _ARCHES = ("wormhole", "blackhole")
 _MILLI, _MICRO = 1e3, 1e6
@@ -65,7 +67,13 @@ class _Names(NamedTuple):
 class Driver:
     """All chips of the driver below one root directory. Any thread may look; two at once do the same work twice."""
 
-    def __init__(self, environ: Mapping[str, str], *, own_pid: int | None = None) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        *,
+        own_pid: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         root = environ.get("TTMEM_SYSFS_ROOT") or "/"
         self._classes = chip_directory(environ)
         self._lists = os.path.join(root, "proc/driver/tenstorrent")
@@ -73,6 +81,8 @@ class Driver:
         self._proc = os.path.join(root, "proc")
         self._own_pid = os.getpid() if own_pid is None else own_pid
         self._names: dict[int, _Names] = {}
+        self._clock = clock
+        self._heartbeats: dict[int, tuple[int | None, float]] = {}  # by node: the last one, and since when it stands
 
     @property
     def places(self) -> tuple[str, str]:
@@ -82,7 +92,17 @@ class Driver:
     def telemetry(self) -> tuple[ChipTelemetry, ...]:
         """Every chip, by number. One that goes while it is read is listed in part; none of that is an error."""
         commands = cache(lambda pid: command_of(pid, self._proc, _COMMAND_BYTES))  # one may have all chips open
-        return tuple(self._chip(node, names, commands) for node, names in self._present())
+        return tuple(self._watched(self._chip(node, names, commands)) for node, names in self._present())
+
+    def _watched(self, chip: ChipTelemetry) -> ChipTelemetry:
+        """With how long its heartbeat has stood still, if it was watched for that long."""
+        now = self._clock()
+        before, since = self._heartbeats.get(chip.node, (None, now))
+        if chip.heartbeat is None or chip.heartbeat != before:
+            self._heartbeats[chip.node] = (chip.heartbeat, now)
+            return chip
+        still_seconds = int(now - since)
+        return replace(chip, heartbeat_still_seconds=still_seconds if still_seconds >= _STILL_SECONDS else None)
 
     def identities(self) -> tuple[ChipTelemetry, ...]:
         """What every chip is, without a word about how it does: no sensor is read."""

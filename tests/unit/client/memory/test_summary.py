@@ -9,19 +9,28 @@ import pytest
 import ttmem
 from tests.support.hooked.process import hook_path
 from tests.unit.client.memory.conftest import LEFT, LEFT_INDEX, Stage
-from ttmem.devices import BufferType
+from ttmem.devices import BufferType, Pool
 
 
 def test_chips_that_hold_the_same_share_a_table(stage: Stage) -> None:
-    ttmem.report_buffer_alloc(stage.mesh, 1, 3 << 30)
-    ttmem.report_free(ttmem.report_buffer_alloc(stage.mesh, 2, 1 << 30))
-    ttmem.report_buffer_alloc(stage.mesh, 3, 2048, 0, 0, 0, BufferType.L1)
+    # Chips of this test alone: of others something may have been freed before.
+    sizes = {Pool.DRAM: 12 << 30, Pool.L1: 64 << 20}
+    chips = [
+        ttmem.open_device(
+            0xFACE_0000_0000_0011 + one, index=911 + one, arch="wormhole_b0", board="n300", capacities=sizes
+        )
+        for one in range(2)
+    ]
+    mesh = ttmem.open_mesh(chips, 1, 2, mesh_id=0xFACE_11)
+    ttmem.report_buffer_alloc(mesh, 1, 3 << 30)
+    ttmem.report_free(ttmem.report_buffer_alloc(mesh, 2, 1 << 30))
+    ttmem.report_buffer_alloc(mesh, 3, 2048, 0, 0, 0, BufferType.L1)
 
-    assert own_part(ttmem.memory_summary()) == (
-        "ttmem: device 901, 902 (n300 wormhole_b0), this process, on each of them\n"
-        "  pool      used      peak  alive       free      total\n"
-        "  dram  3.00 GiB  4.00 GiB      1   9.00 GiB  12.00 GiB\n"
-        "  l1    2.00 KiB  2.00 KiB      1  64.00 MiB  64.00 MiB\n"
+    assert own_part(ttmem.memory_summary(), 911) == (
+        "ttmem: device 911, 912 (n300 wormhole_b0), this process, on each of them\n"
+        "  pool      used      peak  alive       free      total     freed\n"
+        "  dram  3.00 GiB  4.00 GiB      1   9.00 GiB  12.00 GiB  1.00 GiB\n"
+        "  l1    2.00 KiB  2.00 KiB      1  64.00 MiB  64.00 MiB       0 B\n"
     )
 
 
@@ -67,7 +76,7 @@ def test_who_cannot_see_what_ttnn_does_is_told_how_to(is_hooked: bool, tmp_path:
     assert ("the hook is not loaded. `ttmem run -- python ...` loads it" in said) == (not is_hooked)
 
 
-def own_part(summary: str) -> str:
+def own_part(summary: str, index: int = LEFT_INDEX) -> str:
     """Without chips that other tests of this process have opened."""
-    [part] = [part for part in summary.split("\nttmem: ") if "device 901" in part]
+    [part] = [part for part in summary.split("\nttmem: ") if f"device {index}" in part]
     return part if part.startswith("ttmem: ") else f"ttmem: {part}"

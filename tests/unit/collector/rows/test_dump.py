@@ -25,6 +25,9 @@ from ttmem.errors import SelectionError
 from ttmem.snapshot import Hex
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.dump import BY, By, Dump, DumpGroup, Owner, PlacedPart
+from ttmem.view import plain
+from ttmem.view.page import PageOptions
+from ttmem.view.pages.dump import dump_page
 
 
 def group_of(dump: Dump, device: int, name: str, *, is_kernel: bool = False) -> DumpGroup:
@@ -269,4 +272,8 @@ def test_incidents_and_unknown_lines_of_processes_are_shown_and_read_back() -> N
         (4002, 0, "CPython 3.14 is not known"),
     ]
     assert dump.process_notes[0].unlisted_incident_count == 2
+    assert [device.index for device in dump.process_notes[0].devices] == [0]
+    assert " OUT OF MEMORY  chip 0  pid 4001-1 " in plain(
+        dump_page(dump, PageOptions())
+    )  # though nothing is alive there
     assert decoded(encoded(dump), Dump) == dump
