@@ -17,6 +17,8 @@ from ttmem.recording import Meta, RecordingWriter
 __all__ = ["LiveRecording", "checked_output", "record_until_interrupted"]
 
 _FLUSH_SECONDS = 0.05
+_LOOK_SECONDS = 0.02  # a program may report two million events a second from its first call on
+_SHOW_SECONDS = 0.1
 _SUFFIX = ".ttmem"
 
 
@@ -100,16 +102,18 @@ class LiveRecording:
 def record_until_interrupted(recording: LiveRecording, collector: Collector, *, seconds: float | None) -> None:
     """Looks for new journals until Ctrl-C, or for so long."""
     deadline = None if seconds is None else time.monotonic() + seconds
+    shown = 0.0
     try:
         while deadline is None or time.monotonic() < deadline:
             collector.scan()
-            if sys.stderr.isatty():
+            if sys.stderr.isatty() and time.monotonic() - shown >= _SHOW_SECONDS:
+                shown = time.monotonic()
                 click.echo(
                     f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
                     nl=False,
                     err=True,
                 )
-            time.sleep(0.1)
+            time.sleep(_LOOK_SECONDS)
     except KeyboardInterrupt:
         pass
     if sys.stderr.isatty():
