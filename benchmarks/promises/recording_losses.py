@@ -2,19 +2,21 @@
 processors; at 6 M/s it counts what it lost, and keeps at least half.
 
 Reporting processes keep a pace for some seconds, with the ring that `ttmem run --record` asks for, while `ttmem record`
-writes what they do and two other processes only count. They begin at once, before they are found. `reached` is
-what they really did: where the machine has less time for them than the pace needs, the pace is lower.
+writes what they do and two other processes only count. They begin once they are recorded. `reached` is what
+they really did: where the machine has less time for them than the pace needs, the pace is lower.
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import puppet
 from benchmarks.stage.setting import Setting
 from benchmarks.stage.spectators import busy_processors, recorder
+from ttmem.errors import RecordingDamaged
 from ttmem.recording import Recording
 
 RING = 1 << 18
@@ -46,6 +48,8 @@ def _recorded(setting: Setting, process_count: int, rate: int, live_count: int) 
             writers = [
                 stack.enter_context(puppet(own, live_count, TTMEM_RING=str(RING)))[0] for _ in range(process_count)
             ]
+            while _row_count(path) < process_count * live_count:
+                time.sleep(0.05)
             began = time.monotonic()
             for number, writer in enumerate(writers):
                 writer.tell(f"pace {rate} {seconds} {own.directory / f'marks{number}'}")
@@ -54,3 +58,10 @@ def _recorded(setting: Setting, process_count: int, rate: int, live_count: int) 
             took = time.monotonic() - began
         recording = Recording(path)
         return Outcome(recording.row_count, recording.lost_record_count, took)
+
+
+def _row_count(path: Path) -> int:
+    try:
+        return Recording(path).row_count
+    except RecordingDamaged:
+        return 0  # not a block yet
