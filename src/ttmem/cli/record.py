@@ -20,6 +20,7 @@ __all__ = ["record"]
     help="The recording: a directory NAME.ttmem.",
 )
 @click.option("--force", "is_forced", is_flag=True, help="Replace a recording of that name.")
+@click.option("--append", "is_continued", is_flag=True, help="Go on with a recording of that name.")
 @click.option("--label", metavar="TEXT", default="", help="The name it goes by in reports.")
 @click.option("--redact", "is_redacted", is_flag=True, help="Write neither command lines nor paths.")
 @click.option(
@@ -33,6 +34,7 @@ def record(
     *,
     output: Path,
     is_forced: bool,
+    is_continued: bool,
     label: str,
     is_redacted: bool,
     last_seconds: float | None,
@@ -47,13 +49,15 @@ def record(
     """
     from ttmem.cli.tracked_run.recording_run import LiveRecording, checked_output, record_until_interrupted
 
+    if is_forced and is_continued:
+        raise click.UsageError("--force replaces a recording and --append goes on with it: expected one of them")
     if command:
         if seconds is not None:
             raise click.UsageError("--for is for a recording without a COMMAND, which ends with its program")
         from ttmem.cli.run import run_tracked
         from ttmem.cli.tracked_run.child_journals import RecordingOrder
 
-        path = checked_output(output, is_forced=is_forced)
+        path = checked_output(output, is_forced=is_forced, is_continued=is_continued)
         order = RecordingOrder(path, is_redacted, last_seconds, max_bytes)
         return run_tracked(
             command, label=label, directory=None, is_plain=is_plain, has_no_sites=False, has_summary=None, order=order
@@ -62,7 +66,7 @@ def record(
     from ttmem.collector import Collector
     from ttmem.sources import Places
 
-    path = checked_output(output, is_forced=is_forced)
+    path = checked_output(output, is_forced=is_forced, is_continued=is_continued)
     raise_descriptor_limit()
     collector = Collector(Places.from_environment(os.environ, uid=os.geteuid()))
     recording = LiveRecording(
