@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchmarks.stage.setting import Setting
 
-# A process has its parent's memory until it becomes the command, and the kernel counts that: so the parent is a small one.
+# A process has its parent's memory until it becomes the command, and the kernel counts that: the parent is small.
 _MEASURED = """
 import json, os, sys
 null = (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)
