@@ -67,10 +67,11 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
     Row row;
     while (!has_stopped && rows.next(row)) {
         const bool is_event = block.head.kind == BlockKind::events;
-        if (is_event && row.words.time > until.time_ns) {
+        if (is_event && row.words.time > until.time_ns && row.words.time - until.time_ns > kLateMostNs) {
             has_stopped = true;
             break;
         }
+        if (is_beyond(row, is_event, until)) continue;
         apply_row(row);
         ++row_count_;
         if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
@@ -80,6 +81,14 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
     if (!rows.has_failed()) return true;
     error = "its rows are none";
     return false;
+}
+
+// Of each process all rows before the first that is later. What a keyframe says of one that is not past yet is of its time.
+bool Replay::is_beyond(const Row& row, bool is_event, const Until& until) {
+    if (until.time_ns == ~uint64_t{0}) return false;
+    if (row.process >= past_.size()) past_.resize(row.process + size_t{1});  // the decoder bounds it
+    if (is_event && row.words.time > until.time_ns) past_[row.process] = true;
+    return past_[row.process];
 }
 
 bool Replay::is_reached(const Until& until) {

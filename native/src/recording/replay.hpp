@@ -30,6 +30,9 @@ struct GapPeak {
     uint64_t bytes = 0, time_ns = 0;
 };
 
+/// Two processes are not heard at the same instant: rows of one may stand so far behind later ones of another.
+inline constexpr uint64_t kLateMostNs = 1'000'000'000;
+
 /// Where to stop: behind the last row that is not later, or behind the first with which a pool of a chip holds so much.
 struct Until {
     uint64_t time_ns = ~uint64_t{0};  // CLOCK_MONOTONIC
@@ -63,6 +66,7 @@ private:
         std::vector<RecordedPhase> phases;
     };
     Player* player_of(uint32_t number);
+    bool is_beyond(const Row& row, bool is_event, const Until& until);
     void apply_row(const Row& row);
     void apply_own(Player& player, RecordCopy words);
     void apply_journal(Player& player, const RecordCopy& words);
@@ -77,6 +81,7 @@ private:
     std::unordered_map<uint32_t, ProcessNames> names_;
     std::unordered_map<uint32_t, Player> players_;
     std::vector<GapPeak> gap_peaks_;
+    std::vector<bool> past_;  // by number: it has come to where to stop
     uint64_t time_ns_ = 0, row_count_ = 0;
     int64_t wall_offset_ns_ = 0;
     int64_t watched_ = -1;  // the device that `until` names

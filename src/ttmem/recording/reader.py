@@ -164,15 +164,17 @@ class Recording:
         """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, or the end."""
         number, place = self._place_of(until_ns, peak)
         segment = self.segments[number]
-        starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
-        if not starts:
+        start = _start_of(segment.blocks[: place + 1], until_ns)
+        if start is None:
             raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
+        if until_ns is not None:
+            place = _last_place(segment.blocks, until_ns + _native.recording.LATE_MOST_NS)
         replay = _native.recording.Replay(ledger)
         try:
             for block in segment.blocks[: place + 1]:
                 if block.kind == NAMES:
                     replay.read_names(segment.plain(block))
-            for at in range(starts[-1], place + 1):
+            for at in range(start, place + 1):
                 block = segment.blocks[at]
                 if block.kind == NAMES:
                     continue
@@ -197,6 +199,17 @@ class Recording:
             if events and events[0].first_ns <= until_ns:
                 number = at
         return number, _last_place(self.segments[number].blocks, until_ns)
+
+
+def _start_of(blocks: list[RecordedBlock], until_ns: int | None) -> int | None:
+    """The last keyframe to begin at. Rows before it may be later than some behind it: none may be beyond the moment."""
+    start, latest_ns = None, 0
+    for at, block in enumerate(blocks):
+        if block.is_start and (start is None or until_ns is None or latest_ns <= until_ns):
+            start = at
+        if block.kind == EVENTS:
+            latest_ns = max(latest_ns, block.last_ns)
+    return start
 
 
 def _last_place(blocks: list[RecordedBlock], until_ns: int) -> int:
