@@ -257,7 +257,6 @@ void add_recording(nb::module_& module) {
         .def("time_ns", &Replay::time_ns)
         .def("wall_offset_ns", &Replay::wall_offset_ns)
         .def("row_count", &Replay::row_count);
-    recording.attr("LATE_MOST_NS") = kLateMostNs;
     recording.def("scan", scan, nb::arg("path"));
     recording.def("payload", payload, nb::arg("block"));
     recording.def("restored", restored, nb::arg("block"), nb::arg("stored"), nb::arg("is_packed"));

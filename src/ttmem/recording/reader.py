@@ -19,6 +19,7 @@ __all__ = ["Peak", "RecordedBlock", "Recording", "Segment"]
 
 NAMES, EVENTS, KEYFRAME = 1, 2, 3
 _FIRST_PART = 1
+_LATE_MOST_NS = 1_000_000_000  # how far rows of one process may stand behind later ones of another: replay.hpp
 
 
 class Balance(NamedTuple):
@@ -168,7 +169,7 @@ class Recording:
         if start is None:
             raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
         if until_ns is not None:
-            place = _last_place(segment.blocks, until_ns + _native.recording.LATE_MOST_NS)
+            place = _last_place(segment.blocks, until_ns + _LATE_MOST_NS)
         replay = _native.recording.Replay(ledger)
         try:
             for block in segment.blocks[: place + 1]:
