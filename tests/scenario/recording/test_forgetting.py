@@ -1,4 +1,4 @@
-"""Recordings that forget: after a time, or beyond a size, the oldest segments go whole and the rest says all it said."""
+"""Recordings that forget: the oldest segments go whole, and the rest says all it said."""
 
 import os
 import time
