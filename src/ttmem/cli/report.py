@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ttmem.cli.common.growing import growing_options, show_growing
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def _by_words(context: click.Context, param: click.Parameter, value: str) -> "tu
     "--by", callback=_by_words, default="site", metavar="WORDS", help="site,operation,phase,kind,program,thread,process"
 )
 @click.option("--all", "is_whole", is_flag=True, help="All sums, not the largest five.")
+@growing_options
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/report.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
@@ -56,6 +58,8 @@ def report(
     moment: str | None,
     by: "tuple[ByWord, ...]",
     is_whole: bool,
+    growing: str | None,
+    warmup_count: int,
     is_json: bool,
     is_ascii: bool,
     is_colourless: bool,
@@ -76,6 +80,10 @@ def report(
     recording = Recording(path)
     pool = Pool[pool_word.upper()] if pool_word else None
     most = 0 if is_whole else _MOST
+    if growing:
+        looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
+        show_growing(recording, growing, warmups=warmup_count, most=most, **looks)
+        return 0
     try:
         if moment is None:
             found = peak_report(recording, by=by, pool=pool, chip=chip, most=most)
