@@ -198,14 +198,14 @@ void read_names_block(Replay& replay, nb::handle buffer) {
 }
 
 bool apply(Replay& replay, Books& ledger, nb::handle buffer, uint64_t until_ns, uint64_t chip, uint32_t pool,
-           int64_t bytes) {
+           int64_t bytes, uint64_t applied) {
     const View view(buffer);
     const StoredBlock block = plain(view.bytes());
     std::string error;
     bool has_stopped = false;
     const Until until{until_ns, chip, pool, bytes};
     const bool is_read =
-        ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error); });
+        ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error, applied); });
     if (!is_read) throw std::invalid_argument(error);
     return has_stopped;
 }
@@ -250,7 +250,7 @@ void add_recording(nb::module_& module) {
         .def("__init__", make_replay, nb::arg("ledger"), nb::keep_alive<1, 2>())
         .def("read_names", read_names_block, nb::arg("block"))
         .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
-             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0)
+             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("applied") = 0)
         .def("phases", phase_rows)
         .def("gap_peaks", gap_peak_rows)
         .def("lost", lost_rows)

@@ -25,6 +25,7 @@ PUBLIC_NAMES = {
     ),
     "ttmem.client.memory.listing": ("forget_sites", "memory_snapshot", "record_sites"),
     "ttmem.client.memory.summary": ("memory_summary",),
+    "ttmem.client.recorded_block": ("record",),
     "ttmem.client.reporter": (
         "Client",
         "close",

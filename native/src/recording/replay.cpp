@@ -59,7 +59,8 @@ Replay::Player* Replay::player_of(uint32_t number) {
     return &player;
 }
 
-bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error) {
+bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error,
+                   uint64_t applied) {
     RowDecoder rows(block.payload, block.head.row_count);
     wall_offset_ns_ = block.head.wall_offset_ns;
     has_stopped = false;
@@ -67,6 +68,10 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
     Row row;
     while (!has_stopped && rows.next(row)) {
         const bool is_event = block.head.kind == BlockKind::events;
+        if (applied != 0) {
+            --applied;
+            continue;
+        }
         if (is_event && row.words.time > until.time_ns) {
             has_stopped = true;
             break;

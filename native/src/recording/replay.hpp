@@ -44,8 +44,10 @@ public:
 
     /// What rows name: to be read for all blocks of names of the segment before the others.
     bool read_names_of(const StoredBlock& block, std::string& error);
-    /// Applies a block of events or a keyframe; `has_stopped`: it came to where `until` says. False for rows that are none.
-    bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error);
+    /// Applies a block of events or a keyframe, but for its first `applied` rows; `has_stopped`: it came to where `until`
+    /// says. False for rows that are none.
+    bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error,
+               uint64_t applied = 0);
 
     uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row
     int64_t wall_offset_ns() const { return wall_offset_ns_; }

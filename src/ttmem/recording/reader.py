@@ -7,6 +7,8 @@ was alive at a moment follows from the keyframe before it and the blocks between
 import os
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ from ttmem.errors import RecordingDamaged
 from ttmem.recording.meta import SEALED, SEGMENT, Meta, read_meta
 from ttmem.recording.sealing import plain_block, segment_numbers
 
-__all__ = ["Peak", "RecordedBlock", "Recording", "Segment"]
+__all__ = ["Peak", "RecordedBlock", "Recording", "Segment", "Stretch"]
 
 NAMES, EVENTS, KEYFRAME = 1, 2, 3
 _FIRST_PART = 1
@@ -84,6 +86,7 @@ class Peak(NamedTuple):
     segment: int  # place in the recording
     block: int  # place in the segment
     is_of_gap: bool
+    from_ns: int = 0  # CLOCK_MONOTONIC: the highest since then; 0: of all
 
 
 class Recording:
@@ -148,8 +151,11 @@ class Recording:
                 return wall_ns - block.wall_offset_ns
         return wall_ns - events[-1].wall_offset_ns if events else 0
 
-    def peaks(self) -> list[Peak]:
-        """Of every pool of every chip the highest; of equal ones the first."""
+    def peaks(self, from_ns: int | None = None, until_ns: int | None = None) -> list[Peak]:
+        """Of every pool of every chip the highest, or the highest between two moments (CLOCK_MONOTONIC), where what was
+        held at the first counts; of equal ones the first."""
+        if from_ns is not None or until_ns is not None:
+            return self._peaks_between(from_ns or 1, self.last_ns if until_ns is None else until_ns)
         found: dict[tuple[int, bool, int], Peak] = {}
         for number, place, block in self.blocks:
             for one in block.balances:
@@ -158,32 +164,59 @@ class Recording:
                     found[name] = Peak(*name, one.highest_bytes, number, place, one.is_of_gap)
         return list(found.values())
 
+    def _peaks_between(self, from_ns: int, until_ns: int) -> list[Peak]:
+        found: dict[tuple[int, int], Peak] = {}
+        for one in self.stretches([from_ns, until_ns]):
+            name = (one.chip, one.pool)
+            if name not in found or one.size_bytes > found[name].size_bytes:
+                found[name] = Peak(one.chip, True, one.pool, one.size_bytes, one.segment, 0, False, from_ns)
+        return list(found.values())
+
+    def stretches(self, cuts: Sequence[int]) -> list["Stretch"]:
+        """What every pool of every chip was at its highest between one moment and the next (CLOCK_MONOTONIC), with what
+        it held at the first. A stretch that goes on in another segment is listed for each of them."""
+        found: list[Stretch] = []
+        for number, segment in enumerate(self.segments):
+            times = [block for block in segment.blocks if block.kind == EVENTS and block.first_ns]
+            if not times:
+                continue
+            first, last = min(block.first_ns for block in times), max(block.last_ns for block in times)
+            inside = [at for at, end in pairwise(cuts) if end >= first and at <= last]
+            if inside:
+                found += self._stretches_in(number, [*inside, cuts[cuts.index(inside[-1]) + 1]])
+        return found
+
+    def _stretches_in(self, number: int, cuts: Sequence[int]) -> Iterator["Stretch"]:
+        ledger = _native.Ledger()
+        player = _Player(self.segments[number], ledger, before_ns=cuts[0])
+        player.play(cuts[0])
+        ledger.sample()
+        for from_ns, until_ns in pairwise(cuts):
+            player.play(until_ns)
+            for _, chip, _, pools in ledger.sample()[1]:
+                for pool, _, highest, _ in pools:
+                    if chip is not None and highest:
+                        yield Stretch(number, from_ns, until_ns, chip, pool, highest)
+
     def play(
         self, ledger: _native.Ledger, *, until_ns: int | None = None, peak: Peak | None = None
     ) -> "_native.recording.Replay":
         """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, or the end."""
+        if peak is not None and peak.from_ns:
+            player = _Player(self.segments[peak.segment], ledger, before_ns=peak.from_ns)
+            player.play(peak.from_ns)
+            held = {(chip, pool): used for _, chip, _, pools in ledger.sample()[1] for pool, used, *_ in pools}
+            if held.get((peak.chip, peak.pool), 0) < peak.size_bytes:
+                player.play(None, peak)
+            return player.replay
         number, place = self._place_of(until_ns, peak)
         segment = self.segments[number]
         starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
         if not starts:
             raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
-        replay = _native.recording.Replay(ledger)
-        try:
-            for block in segment.blocks[: place + 1]:
-                if block.kind == NAMES:
-                    replay.read_names(segment.plain(block))
-            for at in range(starts[-1], place + 1):
-                block = segment.blocks[at]
-                if block.kind == NAMES:
-                    continue
-                limits = {"until_ns": until_ns} if until_ns is not None else {}
-                if peak is not None and at >= peak.block and not peak.is_of_gap:
-                    limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
-                if replay.apply(ledger, segment.plain(block), **limits):
-                    break
-        except ValueError as error:
-            raise RecordingDamaged(f"{segment.path}: {error}") from None
-        return replay
+        player = _Player(segment, ledger, first=starts[-1], last=place)
+        player.play(until_ns, peak if peak is not None and not peak.is_of_gap else None)
+        return player.replay
 
     def _place_of(self, until_ns: int | None, peak: Peak | None) -> tuple[int, int]:
         if peak is not None:
@@ -197,6 +230,80 @@ class Recording:
             if events and events[0].first_ns <= until_ns:
                 number = at
         return number, _last_place(self.segments[number].blocks, until_ns)
+
+
+class Stretch(NamedTuple):
+    """A pool of a chip at its highest between two moments of a segment."""
+
+    segment: int
+    from_ns: int
+    until_ns: int
+    chip: int
+    pool: int
+    size_bytes: int
+
+
+class _Player:
+    """A segment into a ledger in which nothing is yet, from a keyframe on and forward from moment to moment."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        ledger: _native.Ledger,
+        *,
+        first: int | None = None,
+        before_ns: int = 0,
+        last: int | None = None,
+    ) -> None:
+        self.replay = _native.recording.Replay(ledger)
+        self._segment, self._ledger = segment, ledger
+        self._at = first if first is not None else _start_before(segment, before_ns)
+        self._last = len(segment.blocks) - 1 if last is None else last
+        self._applied = 0  # rows of the block at which it stands
+        with self._damage_told():
+            for block in segment.blocks[: self._last + 1]:
+                if block.kind == NAMES:
+                    self.replay.read_names(segment.plain(block))
+
+    def play(self, until_ns: int | None, peak: Peak | None = None) -> None:
+        """Up to a moment (None: the end), or until a pool of a chip is as high as a peak has it."""
+        limits: dict[str, int] = {} if until_ns is None else {"until_ns": until_ns}
+        with self._damage_told():
+            while self._at <= self._last:
+                block = self._segment.blocks[self._at]
+                if block.kind != NAMES and self._play_block(block, limits, peak):
+                    return
+                self._at += 1
+                self._applied = 0
+
+    def _play_block(self, block: RecordedBlock, limits: dict[str, int], peak: Peak | None) -> bool:
+        """Whether it stopped within the block."""
+        if peak is not None and self._at >= peak.block:
+            limits = limits | {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
+        before = self.replay.row_count()
+        has_stopped = self.replay.apply(self._ledger, self._segment.plain(block), **limits, applied=self._applied)
+        self._applied += self.replay.row_count() - before
+        return has_stopped
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            raise RecordingDamaged(f"{self._segment.path}: {error}") from None
+
+
+def _start_before(segment: Segment, time_ns: int) -> int:
+    """The last keyframe before a moment; those on the way from there are passed over."""
+    starts: list[int] = []
+    for at, block in enumerate(segment.blocks):
+        if block.kind == EVENTS and block.last_ns > time_ns and starts:
+            break
+        if block.is_start:
+            starts.append(at)
+    if not starts:
+        raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
+    return starts[-1]
 
 
 def _last_place(blocks: list[RecordedBlock], until_ns: int) -> int:

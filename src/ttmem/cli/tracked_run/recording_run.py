@@ -4,6 +4,7 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -56,6 +57,7 @@ class LiveRecording:
         )
         self._incidents = 0
         self._has_warned = False
+        self._writing = threading.Lock()
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="ttmem-recording", daemon=True)
         self._thread.start()
@@ -68,6 +70,21 @@ class LiveRecording:
     def row_count(self) -> int:
         return self._writer.rows
 
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written now; empty if all is well."""
+        return self._writer.trouble
+
+    def begin_here(self) -> None:
+        """What was read so far is left out, but for what is alive now."""
+        with self._writing:
+            self._writer.begin_here()
+
+    def flush(self) -> None:
+        """All that was read is in the file."""
+        with self._writing:
+            self._writer.flush()
+
     def close(self) -> None:
         """All that was read is written."""
         self._is_stopping.set()
@@ -79,7 +96,7 @@ class LiveRecording:
     def _follow(self) -> None:
         while not self._is_stopping.is_set():
             self._collector.ledger.run(_FLUSH_SECONDS)
-            self._writer.flush()
+            self.flush()
             self._take_incidents(is_last=False)
             if self._writer.trouble and not self._has_warned:
                 self._has_warned = True
@@ -97,12 +114,20 @@ class LiveRecording:
             self._writer.trouble = error.strerror or "cannot be written"
 
 
-def record_until_interrupted(recording: LiveRecording, collector: Collector, *, seconds: float | None) -> None:
-    """Looks for new journals until Ctrl-C, or for so long."""
+def record_until_interrupted(
+    recording: LiveRecording,
+    look: Callable[[], None],
+    *,
+    seconds: float | None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Looks for new journals until Ctrl-C, for so long, or until it is over."""
     deadline = None if seconds is None else time.monotonic() + seconds
     try:
         while deadline is None or time.monotonic() < deadline:
-            collector.scan()
+            look()
+            if is_over():
+                break
             if sys.stderr.isatty():
                 click.echo(
                     f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
