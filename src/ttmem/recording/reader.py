@@ -6,7 +6,7 @@ was alive at a moment follows from the keyframe before it and the blocks between
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,6 +70,10 @@ class Segment:
         return plain_block(os.pread(self._file, block.size, block.offset), block.codec)
 
 
+def _ignore(row_count: int) -> None:
+    """Who does not ask how far it is."""
+
+
 def _block(head: Sequence[Any]) -> RecordedBlock:
     return RecordedBlock._make((*head[:-1], tuple(Balance(*one) for one in head[-1])))
 
@@ -91,6 +95,7 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.on_read: Callable[[int], None] = _ignore  # told how many rows were gone through
         self.meta: Meta = read_meta(path)
         self.segments = [segment for number in segment_numbers(path) if (segment := _segment(path, number)).blocks]
         if not self.segments:
@@ -179,7 +184,9 @@ class Recording:
                 limits = {"until_ns": until_ns} if until_ns is not None else {}
                 if peak is not None and at >= peak.block and not peak.is_of_gap:
                     limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
-                if replay.apply(ledger, segment.plain(block), **limits):
+                is_there = replay.apply(ledger, segment.plain(block), **limits)
+                self.on_read(block.row_count)
+                if is_there:
                     break
         except ValueError as error:
             raise RecordingDamaged(f"{segment.path}: {error}") from None
