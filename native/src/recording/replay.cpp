@@ -76,9 +76,10 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
             has_stopped = true;
             break;
         }
+        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
         apply_row(row);
         ++row_count_;
-        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
+        if (is_event && watcher_ != nullptr) watcher_->row_done();
         has_stopped = is_event && until.pool < kPools && is_reached(until);
     }
     for (auto& [number, player] : players_) ++player.process->figures;

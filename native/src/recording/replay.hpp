@@ -38,6 +38,13 @@ struct Until {
     int64_t bytes = 0;
 };
 
+/// Looks at the books after each row of events, by whoever holds them.
+class RowWatcher {
+public:
+    virtual ~RowWatcher() = default;
+    virtual void row_done() = 0;
+};
+
 class Replay {
 public:
     explicit Replay(Collector& collector) : collector_(collector) {}
@@ -49,7 +56,10 @@ public:
     bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error,
                uint64_t applied = 0);
 
-    uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row
+    /// Who looks on; nullptr: nobody again.
+    void watch(RowWatcher* watcher) { watcher_ = watcher; }
+
+    uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row; while one is applied, of that one
     int64_t wall_offset_ns() const { return wall_offset_ns_; }
     uint64_t row_count() const { return row_count_; }
     const std::vector<GapPeak>& gap_peaks() const { return gap_peaks_; }
@@ -82,6 +92,7 @@ private:
     uint64_t time_ns_ = 0, row_count_ = 0;
     int64_t wall_offset_ns_ = 0;
     int64_t watched_ = -1;  // the device that `until` names
+    RowWatcher* watcher_ = nullptr;
 };
 
 }  // namespace ttmem::recording

@@ -66,7 +66,12 @@ def record(
 
     What is recorded is read by ttmem report, also while it goes on. A killed recorder loses the last 100 ms at most.
     """
-    from ttmem.cli.tracked_run.recording_run import LiveRecording, checked_output, record_until_interrupted
+    from ttmem.cli.tracked_run.recording_run import (
+        LiveRecording,
+        checked_output,
+        ended_by_ctrl_c,
+        record_until_interrupted,
+    )
 
     if command:
         if pids:
@@ -90,23 +95,29 @@ def record(
     collector = Collector(places)
     journals = _journals_of(places, collector, pids, mark) if pids else None
     path = checked_output(output, is_forced=is_forced)
-    recording = LiveRecording(
-        path, collector, label=label, is_redacted=is_redacted, last_seconds=last_seconds, max_bytes=max_bytes
-    )
-    if journals is not None:
-        journals.catch_up()
-        recording.begin_here()
-    if journals is not None and is_ordered:
-        from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
+    with ended_by_ctrl_c() as is_interrupted:
+        recording = LiveRecording(
+            path, collector, label=label, is_redacted=is_redacted, last_seconds=last_seconds, max_bytes=max_bytes
+        )
+        if journals is None:
+            record_until_interrupted(recording, collector.scan, seconds=seconds, is_interrupted=is_interrupted)
+        else:
+            journals.catch_up()
+            recording.begin_here()
+            if is_ordered:
+                from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
 
-        RecorderOrders(recording, collector, journals).serve()
-        return 0
-    if journals is not None:
-        record_until_interrupted(recording, journals.look, seconds=seconds, is_over=lambda: journals.is_over)
-        journals.catch_up()
-    else:
-        record_until_interrupted(recording, collector.scan, seconds=seconds)
-    recording.close()
+                RecorderOrders(recording, collector, journals).serve()
+                return 0
+            record_until_interrupted(
+                recording,
+                journals.look,
+                seconds=seconds,
+                is_interrupted=is_interrupted,
+                is_over=lambda: journals.is_over,
+            )
+            journals.catch_up()
+        recording.close()
     click.echo(f"ttmem: {recording.row_count:,} events in {path}; ttmem report {path}", err=True)
     return 0
 

@@ -6,7 +6,7 @@ was alive at a moment follows from the keyframe before it and the blocks between
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -72,6 +72,10 @@ class Segment:
         return plain_block(os.pread(self._file, block.size, block.offset), block.codec)
 
 
+def _ignore(row_count: int) -> None:
+    """Who does not ask how far it is."""
+
+
 def _block(head: Sequence[Any]) -> RecordedBlock:
     return RecordedBlock._make((*head[:-1], tuple(Balance(*one) for one in head[-1])))
 
@@ -94,6 +98,7 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.on_read: Callable[[int], None] = _ignore  # told how many rows were gone through
         self.meta: Meta = read_meta(path)
         self.segments = [segment for number in segment_numbers(path) if (segment := _segment(path, number)).blocks]
         if not self.segments:
@@ -188,7 +193,7 @@ class Recording:
 
     def _stretches_in(self, number: int, cuts: Sequence[int]) -> Iterator["Stretch"]:
         ledger = _native.Ledger()
-        player = _Player(self.segments[number], ledger, before_ns=cuts[0])
+        player = _Player(self.segments[number], ledger, on_read=self.on_read, before_ns=cuts[0])
         player.play(cuts[0])
         ledger.sample()
         for from_ns, until_ns in pairwise(cuts):
@@ -203,7 +208,7 @@ class Recording:
     ) -> "_native.recording.Replay":
         """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, or the end."""
         if peak is not None and peak.from_ns:
-            player = _Player(self.segments[peak.segment], ledger, before_ns=peak.from_ns)
+            player = _Player(self.segments[peak.segment], ledger, on_read=self.on_read, before_ns=peak.from_ns)
             player.play(peak.from_ns)
             held = {(chip, pool): used for _, chip, _, pools in ledger.sample()[1] for pool, used, *_ in pools}
             if held.get((peak.chip, peak.pool), 0) < peak.size_bytes:
@@ -214,7 +219,7 @@ class Recording:
         starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
         if not starts:
             raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
-        player = _Player(segment, ledger, first=starts[-1], last=place)
+        player = _Player(segment, ledger, on_read=self.on_read, first=starts[-1], last=place)
         player.play(until_ns, peak if peak is not None and not peak.is_of_gap else None)
         return player.replay
 
@@ -251,12 +256,13 @@ class _Player:
         segment: Segment,
         ledger: _native.Ledger,
         *,
+        on_read: Callable[[int], None],
         first: int | None = None,
         before_ns: int = 0,
         last: int | None = None,
     ) -> None:
         self.replay = _native.recording.Replay(ledger)
-        self._segment, self._ledger = segment, ledger
+        self._segment, self._ledger, self._on_read = segment, ledger, on_read
         self._at = first if first is not None else _start_before(segment, before_ns)
         self._last = len(segment.blocks) - 1 if last is None else last
         self._applied = 0  # rows of the block at which it stands
@@ -283,6 +289,7 @@ class _Player:
         before = self.replay.row_count()
         has_stopped = self.replay.apply(self._ledger, self._segment.plain(block), **limits, applied=self._applied)
         self._applied += self.replay.row_count() - before
+        self._on_read(self.replay.row_count() - before)
         return has_stopped
 
     @contextmanager

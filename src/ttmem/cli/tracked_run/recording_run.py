@@ -1,10 +1,12 @@
 """A recording beside what is collected: a thread follows the journals, and every 50 ms what happened is written."""
 
 import shutil
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -15,7 +17,7 @@ from ttmem.collector.recorded import keep_incidents
 from ttmem.errors import CannotRecord
 from ttmem.recording import Meta, RecordingWriter
 
-__all__ = ["LiveRecording", "checked_output", "record_until_interrupted"]
+__all__ = ["LiveRecording", "checked_output", "ended_by_ctrl_c", "record_until_interrupted"]
 
 _FLUSH_SECONDS = 0.05
 _SUFFIX = ".ttmem"
@@ -114,28 +116,37 @@ class LiveRecording:
             self._writer.trouble = error.strerror or "cannot be written"
 
 
+@contextmanager
+def ended_by_ctrl_c() -> Iterator[threading.Event]:
+    """Ctrl-C ends a recording and breaks nothing off, however early it comes: what was read is still written."""
+    is_interrupted = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: is_interrupted.set())
+    try:
+        yield is_interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def record_until_interrupted(
     recording: LiveRecording,
     look: Callable[[], None],
     *,
     seconds: float | None,
+    is_interrupted: threading.Event,
     is_over: Callable[[], bool] = lambda: False,
 ) -> None:
     """Looks for new journals until Ctrl-C, for so long, or until it is over."""
     deadline = None if seconds is None else time.monotonic() + seconds
-    try:
-        while deadline is None or time.monotonic() < deadline:
-            look()
-            if is_over():
-                break
-            if sys.stderr.isatty():
-                click.echo(
-                    f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
-                    nl=False,
-                    err=True,
-                )
-            time.sleep(0.1)
-    except KeyboardInterrupt:
-        pass
+    while not is_interrupted.is_set() and (deadline is None or time.monotonic() < deadline):
+        look()
+        if is_over():
+            break
+        if sys.stderr.isatty():
+            click.echo(
+                f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
+                nl=False,
+                err=True,
+            )
+        is_interrupted.wait(0.1)
     if sys.stderr.isatty():
         click.echo("", err=True)
