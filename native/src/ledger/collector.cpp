@@ -131,6 +131,7 @@ void Collector::start(Process& process, uint64_t now_ns) {
 // Works out what is alive; records up to `read_until` were read before.
 void Collector::scan(Process& process, uint64_t now_ns, uint64_t read_until) {
     std::vector<RecordCopy> alive;
+    if (process.unfollowed_from == 0) process.unfollowed_from = read_until;
     if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns, read_until);
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
     if (!read_targets(process, kTargets)) return damage(process, kCut);
@@ -220,6 +221,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
         process.book.take_peaks(process.reader->position() - 1, now_ns);
         process.book.catch_up_log();
         if (listener_ != nullptr) listener_->settled(process.key);
+        process.unfollowed_from = 0;
         process.scans_in_row = 0;
         process.backoff_ns = 0;
         ++process.figures;

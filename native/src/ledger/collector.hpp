@@ -111,6 +111,7 @@ struct Process {
     int scans_in_row = 0;
     uint64_t settle_at = 0, retry_at_ns = 0, backoff_ns = 0, checked_ns = 0;
     uint64_t event_count = 0, lost_records = 0;
+    uint64_t unfollowed_from = 0;  // the first record since it was last followed one by one; 0: it is
     std::string mismatch;
     uint64_t mismatch_count = 0;
     uint64_t rescanned_at = 0;  // the head at which the list was last read again because it differed

@@ -156,6 +156,7 @@ void Replay::apply_own(Player& player, RecordCopy words) {
             player.process->event_count = 1;
             return book.note_gap();
         case RowType::gap_ended:
+            player.process->lost_records = words.id;
             player.is_lost = true;  // until the keyframe that follows
             return;
         case RowType::gap_peaked: {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _LOOK_EVERY_SECONDS = 0.05
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
 _NAME_LENGTH = 100
+_WISHED_RING = 1 << 18  # events that a recorder may lag behind, where the program has room for them
 _MARK, _MARKS_MOST = "TTMEM_RUN", 8  # those of a run within a run are listed; a journal has room for this many
 
 
@@ -91,6 +92,8 @@ def run_tracked(
     if label:
         environ["TTMEM_LABEL"] = label
     environ["TTMEM_SITES"] = "0" if has_no_sites else environ.get("TTMEM_SITES") or "1"
+    if order is not None:
+        environ["TTMEM_RING_WISH"] = str(_WISHED_RING)
     directory = directory or environ.get("TTMEM_DIR")
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere

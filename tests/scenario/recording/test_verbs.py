@@ -102,3 +102,9 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
     assert b"model.py" in unpacked  # which line asked is still there
     assert b"secret" not in unpacked + files
     assert str(tmp_path).encode() not in unpacked + files
+
+
+def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: Path) -> None:
+    asked = ttmem(journals, "record", "-o", str(tmp_path / "run"), "--", "sh", "-c", "echo $TTMEM_RING_WISH")
+
+    assert asked.stdout.split() == ["262144"]
