@@ -9,7 +9,9 @@ import click
 from ttmem.cli.common.amounts import duration, size
 
 if TYPE_CHECKING:
+    from ttmem.cli.tracked_run.child_journals import RecordingOrder
     from ttmem.cli.tracked_run.chosen_journals import ChosenJournals
+    from ttmem.cli.tracked_run.recording_run import LiveRecording
     from ttmem.collector import Collector
     from ttmem.sources import Places
 
@@ -66,6 +68,7 @@ def record(
 
     What is recorded is read by ttmem report, also while it goes on. A killed recorder loses the last 100 ms at most.
     """
+    from ttmem.cli.tracked_run.child_journals import RecordingOrder
     from ttmem.cli.tracked_run.recording_run import (
         LiveRecording,
         checked_output,
@@ -78,14 +81,8 @@ def record(
             raise click.UsageError("--pid is for processes that run already; without it COMMAND is recorded")
         if seconds is not None:
             raise click.UsageError("--for is for a recording without a COMMAND, which ends with its program")
-        from ttmem.cli.run import run_tracked
-        from ttmem.cli.tracked_run.child_journals import RecordingOrder
-
         path = checked_output(output, is_forced=is_forced)
-        order = RecordingOrder(path, is_redacted, last_seconds, max_bytes)
-        return run_tracked(
-            command, label=label, directory=None, is_plain=is_plain, has_no_sites=False, has_summary=None, order=order
-        )
+        return _record_command(command, label, is_plain, RecordingOrder(path, is_redacted, last_seconds, max_bytes))
     from ttmem.cli.program import raise_descriptor_limit
     from ttmem.collector import Collector
     from ttmem.sources import Places
@@ -99,27 +96,44 @@ def record(
         recording = LiveRecording(
             path, collector, label=label, is_redacted=is_redacted, last_seconds=last_seconds, max_bytes=max_bytes
         )
-        if journals is None:
-            record_until_interrupted(recording, collector.scan, seconds=seconds, is_interrupted=is_interrupted)
-        else:
-            journals.catch_up()
-            recording.begin_here()
-            if is_ordered:
-                from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
-
-                RecorderOrders(recording, collector, journals).serve()
-                return 0
-            record_until_interrupted(
-                recording,
-                journals.look,
-                seconds=seconds,
-                is_interrupted=is_interrupted,
-                is_over=lambda: journals.is_over,
-            )
+        if is_ordered and journals is not None:
+            _obey(recording, collector, journals)
+            return 0
+        if journals is not None:
+            _begin(recording, journals)
+        record_until_interrupted(
+            recording,
+            journals.look if journals is not None else collector.scan,
+            seconds=seconds,
+            is_interrupted=is_interrupted,
+            is_over=lambda: journals is not None and journals.is_over,
+        )
+        if journals is not None:
             journals.catch_up()
         recording.close()
     click.echo(f"ttmem: {recording.row_count:,} events in {path}; ttmem report {path}", err=True)
     return 0
+
+
+def _record_command(command: tuple[str, ...], label: str, is_plain: bool, order: "RecordingOrder") -> int:
+    from ttmem.cli.run import run_tracked
+
+    return run_tracked(
+        command, label=label, directory=None, is_plain=is_plain, has_no_sites=False, has_summary=None, order=order
+    )
+
+
+def _begin(recording: "LiveRecording", journals: "ChosenJournals") -> None:
+    """What the processes named hold by now counts; how it came about does not."""
+    journals.catch_up()
+    recording.begin_here()
+
+
+def _obey(recording: "LiveRecording", collector: "Collector", journals: "ChosenJournals") -> None:
+    from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
+
+    _begin(recording, journals)
+    RecorderOrders(recording, collector, journals).serve()
 
 
 def _journals_of(places: "Places", collector: "Collector", pids: tuple[int, ...], mark: str) -> "ChosenJournals":
