@@ -466,9 +466,27 @@ class recording:  # really a submodule
             """All blocks of names of a segment come before the others."""
 
         def apply(
-            self, ledger: Ledger, block: bytes, until_ns: int = ..., chip: int = 0, pool: int = ..., bytes: int = 0
+            self,
+            ledger: Ledger,
+            block: bytes,
+            until_ns: int = ...,
+            chip: int = 0,
+            pool: int = ...,
+            bytes: int = 0,
+            skip: int = 0,
+            rows: int = ...,
         ) -> bool:
-            """Up to a time (CLOCK_MONOTONIC), or until a pool of a chip holds `bytes`; whether it stopped there."""
+            """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
+            there. `skip`: rows of this block that were applied before."""
+
+        def watch(self, ledger: Ledger, measure: bool = False) -> None:
+            """From now on what no single moment says is kept up, and measured: the fullest core."""
+
+        def watched(self, ledger: Ledger) -> tuple[Any, ...]:
+            """That: its rows are described in native/python/watched.hpp."""
+
+        def position(self) -> int:
+            """How many rows of the last block were applied, or skipped."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
