@@ -253,7 +253,7 @@ void add_recording(nb::module_& module) {
         .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
              nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("skip") = 0,
              nb::arg("rows") = ~uint64_t{0})
-        .def("watch", watch, nb::arg("ledger"), nb::arg("measure") = false)
+        .def("watch", watch, nb::arg("ledger"), nb::arg("measure") = false, nb::arg("core") = -1)
         .def("watched", watched, nb::arg("ledger"))
         .def("position", &Replay::position)
         .def("phases", phase_rows)
@@ -262,6 +262,7 @@ void add_recording(nb::module_& module) {
         .def("time_ns", &Replay::time_ns)
         .def("wall_offset_ns", &Replay::wall_offset_ns)
         .def("row_count", &Replay::row_count);
+    recording.def("on_core", on_core, nb::arg("ledger"), nb::arg("device"), nb::arg("core"));
     recording.def("scan", scan, nb::arg("path"));
     recording.def("payload", payload, nb::arg("block"));
     recording.def("restored", restored, nb::arg("block"), nb::arg("stored"), nb::arg("is_packed"));

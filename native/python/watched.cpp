@@ -1,5 +1,7 @@
 #include "python/watched.hpp"
 
+#include "recording/watch/on_core.hpp"
+
 namespace nb = nanobind;
 
 namespace ttmem {
@@ -43,17 +45,18 @@ nb::tuple trace_rows(const Watcher& watcher) {
     for (const TraceEvent& one : watcher.traces()) {
         nb::list chips;
         for (const uint64_t chip : one.chips) chips.append(chip);
-        rows.append(nb::make_tuple(one.process, one.trace, one.type, one.bytes, one.sequence, one.time_ns,
-                                   nb::tuple(chips)));
+        rows.append(
+            nb::make_tuple(one.process, one.trace, one.type, one.bytes, one.sequence, one.time_ns, nb::tuple(chips)));
     }
     return nb::tuple(rows);
 }
 
 }  // namespace
 
-void watch(Replay& replay, Books& ledger, bool is_measuring) {
+void watch(Replay& replay, Books& ledger, bool is_measuring, int64_t core) {
     ledger.without_python([&](Collector& collector) {
         const auto held = collector.hold();
+        if (core >= 0) replay.watch().set_only(static_cast<uint32_t>(core));
         replay.watch().measure(is_measuring);
     });
 }
@@ -64,6 +67,19 @@ nb::tuple watched(Replay& replay, Books& ledger) {
         return nb::make_tuple(fullest_rows(watcher, devices), room_rows(watcher, devices),
                               extent_rows(watcher, devices), trace_rows(watcher));
     });
+}
+
+nb::list on_core(Books& ledger, uint32_t device, uint32_t core) {
+    nb::list rows;
+    ledger.look([&](const Processes& processes, Devices& devices, const Timebase&, const Besides&) {
+        for (const auto& process : processes)
+            if (process->is_counted() && !process->is_over())
+                for (const CoreEntry& one : entries_on(process->book, devices, device, core))
+                    rows.append(nb::make_tuple(process->key, one.words.kind(), one.words.id, one.words.sequence(),
+                                               one.words.pool(), one.address, one.bytes, one.program));
+        return nb::none();
+    });
+    return rows;
 }
 
 }  // namespace ttmem

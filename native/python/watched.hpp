@@ -15,7 +15,11 @@
 
 namespace ttmem {
 
-void watch(recording::Replay& replay, Books& ledger, bool is_measuring);
+/// `core`: y * 256 + x of the only one that counts, below 0: the fullest.
+void watch(recording::Replay& replay, Books& ledger, bool is_measuring, int64_t core);
 nanobind::tuple watched(recording::Replay& replay, Books& ledger);
+/// What lies on a core now: ((process, kind, id, sequence, pool, address, bytes, program), ...), of circular buffers those of
+/// the program that ran there last.
+nanobind::list on_core(Books& ledger, uint32_t device, uint32_t core);
 
 }  // namespace ttmem

@@ -479,8 +479,8 @@ class recording:  # really a submodule
             """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
             there. `skip`: rows of this block that were applied before."""
 
-        def watch(self, ledger: Ledger, measure: bool = False) -> None:
-            """From now on what no single moment says is kept up, and measured: the fullest core."""
+        def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
+            """From now on what no single moment says is kept up, and measured: the fullest core, or core y * 256 + x."""
 
         def watched(self, ledger: Ledger) -> tuple[Any, ...]:
             """That: its rows are described in native/python/watched.hpp."""
@@ -500,6 +500,10 @@ class recording:  # really a submodule
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...
+
+    @staticmethod
+    def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
+        """What lies on core y * 256 + x of a device now, as described in native/python/watched.hpp."""
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

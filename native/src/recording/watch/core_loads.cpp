@@ -196,8 +196,13 @@ void CoreLoads::work_out_residents(Target& target) {
 
 void CoreLoads::set_fullest(Target& target) {
     int64_t fullest = 0;
-    for (const auto& [cores, bytes] : target.residents) fullest = std::max(fullest, static_cast<int64_t>(bytes));
-    if (target.own_total != 0) {
+    if (only_) {
+        const uint32_t place = place_of(*only_);
+        fullest = target.own.empty() ? 0 : target.own[place];
+        for (const auto& [cores, bytes] : target.residents) fullest += cores[place] ? static_cast<int64_t>(bytes) : 0;
+    } else if (target.own_total == 0) {
+        for (const auto& [cores, bytes] : target.residents) fullest = std::max(fullest, static_cast<int64_t>(bytes));
+    } else {
         std::vector<int64_t> all = target.own;
         for (const auto& [cores, bytes] : target.residents)
             for (size_t place = cores._Find_first(); place < cores.size(); place = cores._Find_next(place))

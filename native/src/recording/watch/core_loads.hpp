@@ -9,6 +9,7 @@
 #include <bitset>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -36,6 +37,8 @@ struct ProgramLoad {
 class CoreLoads {
 public:
     explicit CoreLoads(Collector& collector) : collector_(collector) {}
+    /// From the beginning on, of this core (y * 256 + x) instead of the fullest.
+    void set_only(uint32_t core) { only_ = core; }
 
     /// What a listener hears; `reset`: what is alive was found out anew.
     void record(uint64_t process, const RecordCopy& words);
@@ -84,6 +87,7 @@ private:
     std::unordered_map<uint64_t, Targets> processes_;
     std::map<std::pair<uint64_t, uint64_t>, Cores> core_sets_;  // by process and name
     std::vector<Chip> chips_;                                   // by device
+    std::optional<uint32_t> only_;
     uint64_t turn_ = 0;
     bool has_raised_ = false;
     uint64_t known_key_ = 0;

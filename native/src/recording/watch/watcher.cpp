@@ -24,6 +24,11 @@ void Watcher::measure(bool is_wanted) {
     }
 }
 
+void Watcher::set_only(uint32_t core) {
+    only_ = core;
+    loads_.set_only(core);
+}
+
 void Watcher::forget(uint64_t process) {
     loads_.forget(process);
     std::erase_if(buffers_, [&](const auto& one) { return one.first.first == process; });
@@ -82,7 +87,7 @@ void Watcher::note_extent(const Process& process, const RecordCopy& words) {
         const Device& known = collector_.devices().at(device);
         Extent& extent = extents_[{device, words.pool()}];
         const uint64_t banks = bank_count_of(known.facts, words.pool());
-        const Span span = words.is_by_core() ? span_at(words.buffer_address(), words.per_core_bytes())
+        const Span span = words.is_by_core()           ? span_at(words.buffer_address(), words.per_core_bytes())
                           : process.way == Way::socket ? Span{}
                                                        : placed_span(words, banks);
         if (span.first == span.second) {
@@ -166,11 +171,35 @@ void Watcher::note_launch(uint64_t process, const RecordCopy& words) {
 void Watcher::note_trace(uint64_t process, const RecordCopy& words) {
     const Process* its = loads_.process_of(process);
     if (traces_.size() >= kTracesMost || its == nullptr) return;
-    TraceEvent event{process,  words.id,       words.reserved_bytes(), words.sequence(),
-                     time_ns_, words.target(), static_cast<uint8_t>(words.type()), {}};
+    TraceEvent event{process,
+                     words.id,
+                     words.reserved_bytes(),
+                     words.sequence(),
+                     time_ns_,
+                     words.target(),
+                     static_cast<uint8_t>(words.type()),
+                     {}};
     for (const uint32_t device : its->book.targets()[words.target()].devices)
         event.chips.push_back(collector_.devices().at(device).unique_id);
     traces_.push_back(std::move(event));
+}
+
+// None where it is not known.
+std::optional<FullestCore> Watcher::now(const Seen& seen, uint32_t device) {
+    const Places* places = seen.places.get();
+    if (places == nullptr || !places->is_followed || !seen.now.is_known) return std::nullopt;
+    if ((places->pools[TTMEM_L1].unplaced | places->pools[TTMEM_L1_SMALL].unplaced) != 0) return std::nullopt;
+    if (!only_) return seen.now;
+    const Places all = collector_.atlas().look_at(collector_.processes(), collector_.devices(), device);
+    FullestCore found{all.buffers, *only_, true, true};
+    for (const CoreTaken& core : all.cores) {
+        if (core.core != *only_) continue;
+        Spans spans = core.own;
+        spans.insert(spans.end(), core.resident.begin(), core.resident.end());
+        join(spans);
+        found.used = all.buffers + length_of(spans) - overlap_of(all.buffer_spans, spans);
+    }
+    return found;
 }
 
 void Watcher::look(uint64_t rows, uint64_t time_ns) {
@@ -181,16 +210,13 @@ void Watcher::look(uint64_t rows, uint64_t time_ns) {
         CoreLoads::Chip& chip = loads_.chips()[number];
         if (!chip.is_raised) continue;
         chip.is_raised = false;
-        const Places* places = seen[number].places.get();
-        if (places == nullptr || !places->is_followed || !seen[number].now.is_known) continue;
-        if ((places->pools[TTMEM_L1].unplaced | places->pools[TTMEM_L1_SMALL].unplaced) != 0) continue;
+        const std::optional<FullestCore> found = now(seen[number], number);
+        if (!found) continue;
         const Device& known = collector_.devices().at(number);
-        const FullestCore& now = seen[number].now;
-        const uint64_t bytes = now.used + (known.open_count > 0 ? known.facts.kernel_ring_bytes : 0);
+        const uint64_t bytes = found->used + (known.open_count > 0 ? known.facts.kernel_ring_bytes : 0);
         FullestEver& ever = fullest_[number];
-        chip.highest = std::max<int64_t>(static_cast<int64_t>(std::max(bytes, ever.bytes)), 0);
-        if (bytes <= ever.bytes) continue;
-        ever = {bytes, rows, time_ns, now.core, now.has_core};
+        chip.highest = static_cast<int64_t>(std::max(bytes, ever.bytes));
+        if (bytes > ever.bytes) ever = {bytes, rows, time_ns, found->core, found->has_core};
     }
 }
 

@@ -53,8 +53,10 @@ public:
     void look(uint64_t rows, uint64_t time_ns);
     void reset(uint64_t process);
     void set_time(uint64_t time_ns) { time_ns_ = time_ns; }
-    /// Whether the fullest core is to be found out exactly; until then only what leads to it is kept up.
+    /// Whether the fullest core is to be found out exactly; until then only what leads to it is kept up. Or one core, which is
+    /// said before anything is played.
     void measure(bool is_wanted);
+    void set_only(uint32_t core);
 
     const std::map<uint32_t, FullestEver>& fullest() const { return fullest_; }
     const std::map<uint32_t, LeastRoom>& room() const { return room_; }
@@ -65,9 +67,7 @@ public:
     void ended(uint64_t process, const RecordCopy& life, uint64_t, uint64_t, bool) override;
     void resized(uint64_t, const RecordCopy&, uint64_t, uint64_t) override {}
     void opened(uint64_t, uint16_t, uint64_t, uint32_t) override {}
-    void shared(uint64_t process, bool is_shared) override {
-        is_shared ? reset(process) : forget(process);
-    }
+    void shared(uint64_t process, bool is_shared) override { is_shared ? reset(process) : forget(process); }
     void lost(uint64_t process) override { forget(process); }
     void balance(uint32_t device, uint8_t pool, int64_t used, bool) override { loads_.balance(device, pool, used); }
     void settled(uint64_t process) override { reset(process); }
@@ -83,6 +83,7 @@ private:
         std::multimap<uint64_t, uint64_t> lockstep;
         std::vector<Own> own;
     };
+    std::optional<FullestCore> now(const Seen& seen, uint32_t device);
     void forget(uint64_t process);
     void add(uint64_t process, const RecordCopy& words);
     void note_extent(const Process& process, const RecordCopy& words);
@@ -92,6 +93,7 @@ private:
 
     Collector& collector_;
     CoreLoads loads_;
+    std::optional<uint32_t> only_;
     bool is_measuring_ = false;
     uint64_t time_ns_ = 0;
     std::map<std::pair<uint64_t, uint16_t>, Buffers> buffers_;
