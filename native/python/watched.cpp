@@ -40,17 +40,6 @@ nb::tuple extent_rows(const Watcher& watcher, Devices& devices) {
     return nb::tuple(rows);
 }
 
-nb::tuple trace_rows(const Watcher& watcher) {
-    nb::list rows;
-    for (const TraceEvent& one : watcher.traces()) {
-        nb::list chips;
-        for (const uint64_t chip : one.chips) chips.append(chip);
-        rows.append(
-            nb::make_tuple(one.process, one.trace, one.type, one.bytes, one.sequence, one.time_ns, nb::tuple(chips)));
-    }
-    return nb::tuple(rows);
-}
-
 }  // namespace
 
 void watch(Replay& replay, Books& ledger, bool is_measuring, int64_t core) {
@@ -65,7 +54,7 @@ nb::tuple watched(Replay& replay, Books& ledger) {
     return ledger.look([&](const Processes&, Devices& devices, const Timebase&, const Besides&) {
         const Watcher& watcher = replay.watch();
         return nb::make_tuple(fullest_rows(watcher, devices), room_rows(watcher, devices),
-                              extent_rows(watcher, devices), trace_rows(watcher));
+                              extent_rows(watcher, devices));
     });
 }
 

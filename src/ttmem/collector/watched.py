@@ -1,21 +1,21 @@
-"""What no single moment of a recording says: the fullest core of all times, how low L1 buffers came, how much room launches
-had, how far pools were ever used, what traces did, and what chips were at many instants on the way.
+"""What no single moment of a recording says: the fullest core of all times, how low L1 buffers came, how much room
+launches had, how far pools were ever used, and what chips were at many instants on the way.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ttmem import _native
 from ttmem.collector.recorded import context_of, empty_ledger
 from ttmem.collector.rows import Snapshots
-from ttmem.devices import Pool
+from ttmem.collector.rows.regions import Gaps
+from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.recording import CorePeak, Recording
 from ttmem.recording.reader import EVENTS, NAMES
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.values import TimeNs, replace
 
-__all__ = ["Extent", "Instant", "Room", "TraceEvent", "Walk", "core_peaks", "walked"]
-
-_TRACE_WORDS = {16: "captured", 17: "replayed", 18: "released"}
+__all__ = ["Extent", "Instant", "Room", "Walk", "core_peaks", "walked"]
 
 
 class Room(NamedTuple):
@@ -46,23 +46,14 @@ class Extent(NamedTuple):
     has_unplaced: bool
 
 
-class TraceEvent(NamedTuple):
-    """A trace was captured, replayed or released."""
-
-    pid: int
-    trace: int
-    what: str
-    size_bytes: int
-    sequence: int
-    time_ns: int
-    chips: tuple[int, ...]
-
-
 class Instant(NamedTuple):
     """All chips at one time."""
 
     monotonic_ns: int
     snapshot: Snapshot
+    gaps: dict[
+        int, dict[Pool, Gaps]
+    ]  # by number of the chip: what lies in each bank of a pool, and what is free between
 
 
 class Walk(NamedTuple):
@@ -71,11 +62,10 @@ class Walk(NamedTuple):
     instants: list[Instant]
     room: dict[int, Room]
     extents: dict[tuple[int, Pool], Extent]
-    traces: list[TraceEvent]
 
 
-def core_peaks(recording: Recording) -> list[CorePeak]:
-    """The fullest core of each chip, measured where heads of blocks say that it may be."""
+def core_peaks(recording: Recording, core: tuple[int, int] | None = None) -> list[CorePeak]:
+    """The fullest core of each chip, or one core by its x and y, measured where heads of blocks say that it may be."""
     bounds: dict[int, list[tuple[int, int, int]]] = {}
     for number, place, block in recording.blocks:
         for one in block.cores:
@@ -90,7 +80,7 @@ def core_peaks(recording: Recording) -> list[CorePeak]:
             if best is not None and best.size_bytes >= -bound:
                 break
             if (number, place) not in measured:
-                measured[number, place] = _measured(recording, number, place)
+                measured[number, place] = _measured(recording, number, place, core)
             peak = measured[number, place].get(chip)
             if peak is not None and (best is None or peak.size_bytes > best.size_bytes):
                 best = peak
@@ -99,26 +89,26 @@ def core_peaks(recording: Recording) -> list[CorePeak]:
     return found
 
 
-def _measured(recording: Recording, number: int, place: int) -> dict[int, CorePeak]:
+def _measured(recording: Recording, number: int, place: int, core: tuple[int, int] | None) -> dict[int, CorePeak]:
     """The fullest core of every chip within one block."""
     ledger = empty_ledger()
     replay, start = recording.begin(ledger, number, place)
-    replay.watch(ledger)
+    replay.watch(ledger, core=-1 if core is None else core[1] * 256 + core[0])
     for at in range(start, place):
         if recording.segments[number].blocks[at].kind != NAMES:
             recording.apply(replay, ledger, number, at)
     replay.watch(ledger, measure=True)
     recording.apply(replay, ledger, number, place)
     return {
-        chip: CorePeak(chip, size_bytes, core, time_ns, number, place, rows)
-        for chip, size_bytes, core, rows, time_ns in replay.watched(ledger)[0]
+        chip: CorePeak(chip, size_bytes, its, time_ns, number, place, rows)
+        for chip, size_bytes, its, rows, time_ns in replay.watched(ledger)[0]
     }
 
 
 def walked(recording: Recording, instants_ns: Iterable[int] = ()) -> Walk:
     """Goes through all of it once, and looks at every chip at each of these times (CLOCK_MONOTONIC)."""
     asked = sorted(instants_ns)
-    walk = Walk([], {}, {}, [])
+    walk = Walk([], {}, {})
     begins = [
         min((block.first_ns for block in segment.blocks if block.kind == EVENTS), default=None)
         for segment in recording.segments
@@ -168,22 +158,31 @@ class _SegmentWalk:
         while self._due and (before_ns is None or self._due[0] < before_ns):
             at = self._due.pop(0)
             snapshot = self._snapshots.snapshot(self._context)
-            walk.instants.append(Instant(at, replace(snapshot, time_ns=TimeNs(self._recording.wall_ns(at)))))
+            timed = replace(snapshot, time_ns=TimeNs(self._recording.wall_ns(at)))
+            walk.instants.append(Instant(at, timed, gaps_in(self._ledger, timed)))
 
     def _take(self, walk: Walk) -> None:
         pids = {one.key: one.pid for one in self._snapshots.snapshot(self._context).processes}
-        _, rooms, extents, traces = self._replay.watched(self._ledger)
+        _, rooms, extents = self._replay.watched(self._ledger)
         for row in rooms:
             walk.room[row[0]] = _less(walk.room.get(row[0]), _room(row, pids))
         for chip, pool, *row in extents:
             if row[0] is not None or row[-1]:
                 name = (chip, Pool.numbered(pool))
                 walk.extents[name] = _wider(walk.extents.get(name), Extent(*row))
-        for process, trace, what, size_bytes, sequence, time_ns, chips in traces:
-            word = _TRACE_WORDS.get(what, "")
-            walk.traces.append(
-                TraceEvent(pids.get(process, 0), trace, word, size_bytes, sequence, time_ns, tuple(chips))
-            )
+
+
+def gaps_in(ledger: _native.Ledger, snapshot: Snapshot) -> dict[int, dict[Pool, Gaps]]:
+    """Of every chip; chips whose pools are alike have the same."""
+    alike: dict[tuple[object, ...], dict[Pool, Gaps]] = {}
+    found = {}
+    for usage in snapshot.devices:
+        key = (usage.pools, usage.headroom_bytes, usage.device.grid)
+        if key not in alike:
+            rows = ledger.chip(usage.device.number, 1)["pools"]
+            alike[key] = {pool: Gaps(*row[:-1]) for pool, row in zip(BANKED_POOLS, rows, strict=True)}
+        found[usage.device.number] = alike[key]
+    return found
 
 
 def _room(row: Sequence[Any], pids: dict[int, int]) -> Room:
@@ -213,4 +212,3 @@ def _wider(one: Extent | None, other: Extent) -> Extent:
     high = one if one.highest >= other.highest else other
     is_unplaced = one.has_unplaced or other.has_unplaced
     return Extent(low.lowest, low.lowest_ns, high.highest, high.highest_ns, other.begin, other.end, is_unplaced)
-

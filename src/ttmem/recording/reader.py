@@ -175,7 +175,7 @@ class Recording:
         return list(found.values())
 
     def begin(self, ledger: _native.Ledger, number: int, place: int) -> "tuple[_native.recording.Replay, int]":
-        """What plays a segment into a ledger in which nothing is yet, and the block to begin with for one at `place`."""
+        """What plays a segment into an empty ledger, and the block to begin with for that at `place`."""
         segment = self.segments[number]
         starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
         if not starts:

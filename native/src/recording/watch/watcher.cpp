@@ -6,15 +6,6 @@
 #include "ledger/places/regions.hpp"
 
 namespace ttmem::recording {
-namespace {
-
-constexpr size_t kTracesMost = 1u << 20;
-
-bool is_trace(Type type) {
-    return type == Type::trace_captured || type == Type::trace_replayed || type == Type::trace_released;
-}
-
-}  // namespace
 
 void Watcher::measure(bool is_wanted) {
     is_measuring_ = is_wanted;
@@ -47,7 +38,6 @@ void Watcher::record(uint64_t process, const RecordCopy& words) {
     if (words.type() == Type::allocated) return add(process, words);
     if (words.type() == Type::launched) return note_launch(process, words);
     if (words.type() == Type::target_closed) buffers_.erase({process, words.target()});
-    if (is_trace(words.type())) note_trace(process, words);
 }
 
 void Watcher::add(uint64_t process, const RecordCopy& words) {
@@ -168,26 +158,11 @@ void Watcher::note_launch(uint64_t process, const RecordCopy& words) {
     }
 }
 
-void Watcher::note_trace(uint64_t process, const RecordCopy& words) {
-    const Process* its = loads_.process_of(process);
-    if (traces_.size() >= kTracesMost || its == nullptr) return;
-    TraceEvent event{process,
-                     words.id,
-                     words.reserved_bytes(),
-                     words.sequence(),
-                     time_ns_,
-                     words.target(),
-                     static_cast<uint8_t>(words.type()),
-                     {}};
-    for (const uint32_t device : its->book.targets()[words.target()].devices)
-        event.chips.push_back(collector_.devices().at(device).unique_id);
-    traces_.push_back(std::move(event));
-}
-
 // None where it is not known.
 std::optional<FullestCore> Watcher::now(const Seen& seen, uint32_t device) {
     const Places* places = seen.places.get();
-    if (places == nullptr || !places->is_followed || !seen.now.is_known) return std::nullopt;
+    if (places == nullptr) return FullestCore{};  // nobody has anything
+    if (!places->is_followed || !seen.now.is_known) return std::nullopt;
     if ((places->pools[TTMEM_L1].unplaced | places->pools[TTMEM_L1_SMALL].unplaced) != 0) return std::nullopt;
     if (!only_) return seen.now;
     const Places all = collector_.atlas().look_at(collector_.processes(), collector_.devices(), device);

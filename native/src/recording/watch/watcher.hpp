@@ -1,5 +1,5 @@
 // What no single moment of a recording says: how full the fullest core of each chip ever was, how low L1 buffers came, how
-// much room launches had below them, how far each pool was ever used, and what traces did.
+// much room launches had below them, and how far each pool was ever used.
 //
 // It listens to the books that a recording is played into. Only the first of what is equal is kept.
 #pragma once
@@ -38,13 +38,6 @@ struct Extent {
     bool has_unplaced = false;
 };
 
-struct TraceEvent {
-    uint64_t process = 0, trace = 0, bytes = 0, sequence = 0, time_ns = 0;
-    uint16_t target = 0;
-    uint8_t type = 0;
-    std::vector<uint64_t> chips;
-};
-
 class Watcher final : public Listener {
 public:
     explicit Watcher(Collector& collector) : collector_(collector), loads_(collector) {}
@@ -61,7 +54,6 @@ public:
     const std::map<uint32_t, FullestEver>& fullest() const { return fullest_; }
     const std::map<uint32_t, LeastRoom>& room() const { return room_; }
     const std::map<std::pair<uint32_t, uint8_t>, Extent>& extents() const { return extents_; }
-    const std::vector<TraceEvent>& traces() const { return traces_; }
 
     void record(uint64_t process, const RecordCopy& words) override;
     void ended(uint64_t process, const RecordCopy& life, uint64_t, uint64_t, bool) override;
@@ -89,7 +81,6 @@ private:
     void note_extent(const Process& process, const RecordCopy& words);
     void note_floor(uint64_t process, const Process& its, const RecordCopy& words, uint64_t address);
     void note_launch(uint64_t process, const RecordCopy& words);
-    void note_trace(uint64_t process, const RecordCopy& words);
 
     Collector& collector_;
     CoreLoads loads_;
@@ -100,7 +91,6 @@ private:
     std::map<uint32_t, FullestEver> fullest_;  // by device
     std::map<uint32_t, LeastRoom> room_;
     std::map<std::pair<uint32_t, uint8_t>, Extent> extents_;
-    std::vector<TraceEvent> traces_;
 };
 
 }  // namespace ttmem::recording
