@@ -465,9 +465,28 @@ class recording:  # really a submodule
         def read_names(self, block: bytes) -> None:
             """All blocks of names of a segment come before the others."""
 
-        def apply(self, ledger: Ledger, block: bytes, **limits: int) -> bool:
-            """Up to `until_ns` (CLOCK_MONOTONIC), or until `pool` of `chip` holds `bytes`; whether it stopped there.
-            The first rows, `applied` of them, were taken by an earlier call."""
+        def apply(
+            self,
+            ledger: Ledger,
+            block: bytes,
+            until_ns: int = ...,
+            chip: int = 0,
+            pool: int = ...,
+            bytes: int = 0,
+            skip: int = 0,
+            rows: int = ...,
+        ) -> bool:
+            """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
+            there. `skip`: rows of this block that were applied before."""
+
+        def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
+            """From now on what no single moment says is kept up, and measured: the fullest core, or `core` (y * 256 + x)."""
+
+        def watched(self, ledger: Ledger) -> tuple[Any, ...]:
+            """That: its rows are described in native/python/watched.hpp."""
+
+        def position(self) -> int:
+            """How many rows of the last block were applied, or skipped."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
@@ -509,6 +528,10 @@ class recording:  # really a submodule
         def alive_count(self) -> int: ...
         def row_count(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
+
+    @staticmethod
+    def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
+        """What lies on core y * 256 + x of a device now, as described in native/python/watched.hpp."""
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

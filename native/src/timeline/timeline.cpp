@@ -63,14 +63,14 @@ bool Timeline::play(Collector& collector, recording::Replay& replay, const recor
         const uint64_t known_ns = replay.time_ns() != 0 ? replay.time_ns() : block.head.first_ns;
         if (is_event_ && is_behind_) add_all(std::min(known_ns, limits_.until_ns));
         collector.listen(this);
-        replay.watch(this);
+        replay.tell(this);
     }
     recording::Until until;
     until.time_ns = limits_.until_ns;
     const bool is_read = replay.apply(block, until, has_stopped, error);
     const auto held = collector.hold();
     collector.listen(nullptr);
-    replay.watch(nullptr);
+    replay.tell(nullptr);
     if (block.head.kind == BlockKind::keyframe) {
         end_gaps(replay);
         is_behind_ = true;

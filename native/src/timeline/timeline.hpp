@@ -61,7 +61,7 @@ struct Launch {
     uint32_t track = 0, name = 0, count = 1;
 };
 
-class Timeline final : public Listener, public recording::RowWatcher {
+class Timeline final : public Listener, public recording::Onlooker {
 public:
     explicit Timeline(const Limits& limits);
 
