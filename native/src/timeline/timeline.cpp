@@ -12,7 +12,7 @@ using recording::BlockKind;
 
 // A look at the cores of all chips goes through what is alive: so many entries may be gone through in all, some of them at
 // once. That is a few seconds at most.
-constexpr int64_t kCoreEntries = 50'000'000, kCoreEntriesAtOnce = 2'000'000, kOfLook = 50;
+constexpr int64_t kCoreEntries = 15'000'000, kCoreEntriesAtOnce = 2'000'000, kOfLook = 50;
 constexpr uint64_t kShownPools =
     uint64_t{1} << TTMEM_DRAM | uint64_t{1} << TTMEM_TRACE | uint64_t{1} << TTMEM_L1 | uint64_t{1} << TTMEM_L1_SMALL;
 
@@ -45,6 +45,7 @@ Timeline::Timeline(const Limits& limits)
 
 void Timeline::begin_segment() {
     programs_.clear();
+    named_.clear();
     lost_.clear();
     last_ = nullptr;
     is_behind_ = true;
@@ -163,6 +164,7 @@ void Timeline::look_at_cores(uint64_t at_ns) {
 
 void Timeline::row_done() {
     core_credit_ = std::min(core_credit_ + credit_of_row_, kCoreEntriesAtOnce);
+    if (!named_.empty()) name_programs();
     if (!are_cores_behind_ || replay_->time_ns() < limits_.from_ns) return;
     ++core_changes_;
     if (core_credit_ < 0) return;
@@ -188,7 +190,7 @@ void Timeline::record(uint64_t key, const RecordCopy& words) {
             are_cores_behind_ = true;
             return;
         case Type::program_named:
-            programs_.erase({key, words.target(), words.id});
+            named_.push_back({key, words.target(), words.id});
             return;
         default:
             return;
@@ -223,15 +225,27 @@ void Timeline::note_phase(const Process& process, const RecordCopy& words) {
                        process.book.text(static_cast<uint32_t>(words.address)), at_ns, 0});
 }
 
+// A program is named behind its first launch.
 uint32_t Timeline::name_of(const Process& process, const RecordCopy& words) {
-    const auto [at, is_new] = programs_.try_emplace({process.key, words.target(), words.id}, 0);
-    if (!is_new) return at->second;
-    std::string name = operation_of(process, words.target(), words.id);
-    if (name.empty()) name = "program " + std::to_string(words.id);
-    const auto [place, is_new_name] = name_places_.try_emplace(name, static_cast<uint32_t>(names_.size()));
-    if (is_new_name) names_.push_back(name);
-    at->second = place->second;
+    const auto [at, is_new] =
+        programs_.try_emplace({process.key, words.target(), words.id}, static_cast<uint32_t>(names_.size()));
+    if (is_new) names_.push_back(operation_of(process, words.target(), words.id));
     return at->second;
+}
+
+// One that has another name from now on is another.
+void Timeline::name_programs() {
+    for (const Program& program : named_) {
+        const auto known = programs_.find(program);
+        const Process* process = known != programs_.end() ? process_of(std::get<0>(program)) : nullptr;
+        if (process == nullptr) continue;
+        const std::string name = operation_of(*process, std::get<1>(program), std::get<2>(program));
+        if (names_[known->second].empty())
+            names_[known->second] = name;
+        else if (names_[known->second] != name)
+            programs_.erase(known);
+    }
+    named_.clear();
 }
 
 void Timeline::note_launch(const Process& process, const RecordCopy& words) {

@@ -2,6 +2,7 @@
 
 from ttmem.recording.meta import Meta
 from ttmem.recording.reader import Peak, RecordedBlock, Recording, Segment
+from ttmem.recording.timeline import Timeline
 from ttmem.recording.writer import RecordingWriter
 
-__all__ = ["Meta", "Peak", "RecordedBlock", "Recording", "RecordingWriter", "Segment"]
+__all__ = ["Meta", "Peak", "RecordedBlock", "Recording", "RecordingWriter", "Segment", "Timeline"]
