@@ -71,6 +71,7 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
             has_stopped = true;
             break;
         }
+        if (is_event && watcher_ != nullptr) watcher_->row_comes(row.words.time);
         if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
         apply_row(row);
         ++row_count_;

@@ -38,10 +38,11 @@ struct Until {
     int64_t bytes = 0;
 };
 
-/// Looks at the books after each row of events, by whoever holds them.
+/// Looks at the books around each row of events, by whoever holds them.
 class RowWatcher {
 public:
     virtual ~RowWatcher() = default;
+    virtual void row_comes(uint64_t time_ns) = 0;
     virtual void row_done() = 0;
 };
 

