@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "python/books.hpp"
+#include "python/buffers.hpp"
 #include "recording/block.hpp"
 #include "recording/recorder.hpp"
 #include "recording/replay.hpp"
@@ -21,21 +22,6 @@ namespace ttmem {
 namespace {
 
 using namespace recording;
-
-/// The bytes of anything that has some, as long as this lives.
-class View {
-public:
-    explicit View(nb::handle from) {
-        if (PyObject_GetBuffer(from.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-    }
-    ~View() { PyBuffer_Release(&view_); }
-    View(const View&) = delete;
-    View& operator=(const View&) = delete;
-    std::string_view bytes() const { return {static_cast<const char*>(view_.buf), static_cast<size_t>(view_.len)}; }
-
-private:
-    Py_buffer view_{};
-};
 
 nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
@@ -257,6 +243,7 @@ void add_recording(nb::module_& module) {
         .def("time_ns", &Replay::time_ns)
         .def("wall_offset_ns", &Replay::wall_offset_ns)
         .def("row_count", &Replay::row_count);
+    add_lives(recording);
     recording.def("scan", scan, nb::arg("path"));
     recording.def("payload", payload, nb::arg("block"));
     recording.def("restored", restored, nb::arg("block"), nb::arg("stored"), nb::arg("is_packed"));

@@ -16,8 +16,8 @@ from ttmem.collector.recorded import KeptIncidents, Moment
 from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
 from ttmem.export.protobuf import data, number, text
-from ttmem.recording import Recording, Timeline
-from ttmem.recording.timeline import FULLEST_CORE, MOST_POINTS, Series, Span
+from ttmem.recording import Recording
+from ttmem.recording.timeline import FULLEST_CORE, MOST_POINTS, Series, Span, Timeline
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.values import Device
 from ttmem.view.texts import size_text

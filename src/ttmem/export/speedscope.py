@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from ttmem.collector.recorded import Moment
 from ttmem.devices import Kind, Pool
-from ttmem.recording import Peak, Recording, Timeline
-from ttmem.recording.timeline import FULLEST_CORE
+from ttmem.recording import Peak, Recording
+from ttmem.recording.timeline import FULLEST_CORE, Timeline
 from ttmem.snapshot.values import Device
 
 __all__ = ["write_speedscope"]
