@@ -480,7 +480,7 @@ class recording:  # really a submodule
             there. `skip`: rows of this block that were applied before."""
 
         def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
-            """From now on what no single moment says is kept up, and measured: the fullest core, or `core` (y * 256 + x)."""
+            """From now on what no single moment says is kept up: of the fullest core, or of `core` (y * 256 + x)."""
 
         def watched(self, ledger: Ledger) -> tuple[Any, ...]:
             """That: its rows are described in native/python/watched.hpp."""
@@ -500,6 +500,39 @@ class recording:  # really a submodule
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...
+
+    class Timeline:
+        """A recording over time, between two moments (CLOCK_MONOTONIC), of at most so many points; `rows`: about how
+        many it has. One ledger and one replay for each segment."""
+
+        def __init__(self, from_ns: int, until_ns: int, points: int, rows: int) -> None: ...
+        def begin_segment(self) -> None: ...
+        def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
+            """A block of events or a keyframe; whether what follows is later than is asked for."""
+
+        def finish(self, ledger: Ledger, at_ns: int) -> None:
+            """What is known by now holds up to a moment."""
+
+        def series(self) -> list[tuple[int, int, int, int, int]]:
+            """(chip, pool, or how many pools there are for its fullest core, points, highest, when first)."""
+
+        def processes(self) -> list[tuple[int, int, str, str]]:
+            """(pid, started_ns, label, command)."""
+
+        def tracks(self) -> list[tuple[int, int]]:
+            """(process by its place, thread or 0)."""
+
+        def phases(self) -> list[tuple[int, str, int, int]]:
+            """(track by its place, name, began_ns, ended_ns or 0)."""
+
+        def gaps(self) -> list[tuple[int, int, int]]:
+            """(process by its place, began_ns, ended_ns)."""
+
+        def counts(self) -> tuple[int, int, int, int, int, int]:
+            """(points, length of slots or 0, launches shown, launches, changes of cores, looks at them)."""
+
+        def counter_packets(self, series: int, first: int, most: int, track: int) -> bytes: ...
+        def launch_packets(self, first: int, most: int, tracks: list[int]) -> bytes: ...
 
     class Lives:
         """A recording as lives and events, in columns of 64-bit words (native/src/recording/lives/columns.hpp). Blocks

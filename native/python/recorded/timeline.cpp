@@ -39,7 +39,7 @@ nb::list series_rows(const Timeline& timeline) {
         const std::vector<Point>& points = timeline.points().of(i);
         const auto highest = std::max_element(points.begin(), points.end(), is_lower);
         rows.append(nb::make_tuple(timeline.series()[i].chip, timeline.series()[i].pool, points.size(),
-                                   points.empty() ? 0 : highest->value));
+                                   points.empty() ? 0 : highest->value, points.empty() ? 0 : highest->time_ns));
     }
     return rows;
 }

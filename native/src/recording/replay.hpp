@@ -41,10 +41,11 @@ struct Until {
     uint64_t skip = 0, rows = ~uint64_t{0};  // of the block: rows that were applied before, and with which to stop
 };
 
-/// Looks at the books after each row of events, by whoever holds them.
-class Onlooker {
+/// Looks at the books around each row of events, by whoever holds them.
+class RowWatcher {
 public:
-    virtual ~Onlooker() = default;
+    virtual ~RowWatcher() = default;
+    virtual void row_comes(uint64_t time_ns) = 0;
     virtual void row_done() = 0;
 };
 
@@ -64,7 +65,7 @@ public:
     bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error);
 
     /// Who looks on; nullptr: nobody again.
-    void tell(Onlooker* onlooker) { onlooker_ = onlooker; }
+    void watch(RowWatcher* watcher) { row_watcher_ = watcher; }
 
     uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row; while one is applied, of that one
     int64_t wall_offset_ns() const { return wall_offset_ns_; }
@@ -102,7 +103,7 @@ private:
     uint64_t time_ns_ = 0, row_count_ = 0, position_ = 0;
     int64_t wall_offset_ns_ = 0;
     int64_t watched_ = -1;  // the device that `until` names
-    Onlooker* onlooker_ = nullptr;
+    RowWatcher* row_watcher_ = nullptr;
 };
 
 }  // namespace ttmem::recording

@@ -67,7 +67,8 @@ std::string launch_packets(const Timeline& timeline, size_t first, size_t most, 
         const Launch& launch = launches[i];
         packet.begin(kInstant, tracks.at(launch.track));
         put(packet.event, 22, "launch");
-        put(packet.event, 23, timeline.names()[launch.name]);
+        const std::string& name = timeline.names()[launch.name];
+        put(packet.event, 23, name.empty() ? std::string_view("a program") : std::string_view(name));
         if (launch.count != 1) {
             annotation.clear();
             put(annotation, 10, "launches");

@@ -44,14 +44,6 @@ void Points::add(size_t series, uint64_t time_ns, int64_t value) {
     ++count_;
 }
 
-void Points::put(size_t series, uint64_t time_ns, int64_t value) {
-    std::vector<Point>& points = series_[series];
-    if (points.size() == 1 && points[0].time_ns == time_ns)
-        points[0].value = value;
-    else
-        add(series, time_ns, value);
-}
-
 // To half of what there may be, so that it is seldom done; as few slots as series leave, but each has one.
 void Points::thin() {
     const uint64_t slots = std::max<uint64_t>(1, most_ / 2 / kOfSlot / std::max<size_t>(1, series_.size()));

@@ -26,8 +26,6 @@ public:
     }
     /// Times of a series never go back. A value that is as before is left out.
     void add(size_t series, uint64_t time_ns, int64_t value);
-    /// The same in place of a point of that very time: what was before is not asked for.
-    void put(size_t series, uint64_t time_ns, int64_t value);
     const std::vector<Point>& of(size_t series) const { return series_[series]; }
     uint64_t count() const { return count_; }
     /// How long the slots are; 0: all points are there.

@@ -12,7 +12,7 @@ using recording::BlockKind;
 
 // A look at the cores of all chips goes through what is alive: so many entries may be gone through in all, some of them at
 // once. That is a few seconds at most.
-constexpr int64_t kCoreEntries = 50'000'000, kCoreEntriesAtOnce = 2'000'000, kOfLook = 50;
+constexpr int64_t kCoreEntries = 15'000'000, kCoreEntriesAtOnce = 15'000'000, kOfLook = 50;
 constexpr uint64_t kShownPools =
     uint64_t{1} << TTMEM_DRAM | uint64_t{1} << TTMEM_TRACE | uint64_t{1} << TTMEM_L1 | uint64_t{1} << TTMEM_L1_SMALL;
 
@@ -45,6 +45,7 @@ Timeline::Timeline(const Limits& limits)
 
 void Timeline::begin_segment() {
     programs_.clear();
+    named_.clear();
     lost_.clear();
     last_ = nullptr;
     is_behind_ = true;
@@ -61,16 +62,16 @@ bool Timeline::play(Collector& collector, recording::Replay& replay, const recor
     {
         const auto held = collector.hold();
         const uint64_t known_ns = replay.time_ns() != 0 ? replay.time_ns() : block.head.first_ns;
-        if (is_event_ && is_behind_) add_all(std::min(known_ns, limits_.until_ns));
+        if (is_event_ && has_begun_ && is_behind_) add_all(std::min(known_ns, limits_.until_ns));
         collector.listen(this);
-        replay.tell(this);
+        replay.watch(this);
     }
     recording::Until until;
     until.time_ns = limits_.until_ns;
     const bool is_read = replay.apply(block, until, has_stopped, error);
     const auto held = collector.hold();
     collector.listen(nullptr);
-    replay.tell(nullptr);
+    replay.watch(nullptr);
     if (block.head.kind == BlockKind::keyframe) {
         end_gaps(replay);
         is_behind_ = true;
@@ -126,15 +127,12 @@ void Timeline::add(uint64_t chip, uint32_t pool, uint64_t at_ns, int64_t used) {
         series_.push_back({chip, pool});
         if (at_ns > limits_.from_ns) points_.add(at->second, limits_.from_ns, 0);
     }
-    if (at_ns > limits_.from_ns)
-        points_.add(at->second, at_ns, used);
-    else
-        points_.put(at->second, limits_.from_ns, used);
+    points_.add(at->second, at_ns, used);
 }
 
 void Timeline::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) {
     if (moves_cores(pool)) are_cores_behind_ = true;
-    if (!is_event_ || !is_sure || !is_shown(pool)) return;
+    if (!is_event_ || !has_begun_ || !is_sure || !is_shown(pool)) return;
     const Device& chip = collector_->devices().all()[device];
     if (chip.is_known) add(chip.unique_id, pool, now(), used);
 }
@@ -161,9 +159,16 @@ void Timeline::look_at_cores(uint64_t at_ns) {
     }
 }
 
+void Timeline::row_comes(uint64_t time_ns) {
+    if (has_begun_ || time_ns < limits_.from_ns) return;
+    has_begun_ = true;
+    add_all(limits_.from_ns);
+}
+
 void Timeline::row_done() {
     core_credit_ = std::min(core_credit_ + credit_of_row_, kCoreEntriesAtOnce);
-    if (!are_cores_behind_ || replay_->time_ns() < limits_.from_ns) return;
+    if (!named_.empty()) name_programs();
+    if (!are_cores_behind_ || !has_begun_) return;
     ++core_changes_;
     if (core_credit_ < 0) return;
     for (const auto& process : collector_->processes())
@@ -188,7 +193,7 @@ void Timeline::record(uint64_t key, const RecordCopy& words) {
             are_cores_behind_ = true;
             return;
         case Type::program_named:
-            programs_.erase({key, words.target(), words.id});
+            named_.push_back({key, words.target(), words.id});
             return;
         default:
             return;
@@ -223,19 +228,31 @@ void Timeline::note_phase(const Process& process, const RecordCopy& words) {
                        process.book.text(static_cast<uint32_t>(words.address)), at_ns, 0});
 }
 
+// A program is named behind its first launch.
 uint32_t Timeline::name_of(const Process& process, const RecordCopy& words) {
-    const auto [at, is_new] = programs_.try_emplace({process.key, words.target(), words.id}, 0);
-    if (!is_new) return at->second;
-    std::string name = operation_of(process, words.target(), words.id);
-    if (name.empty()) name = "program " + std::to_string(words.id);
-    const auto [place, is_new_name] = name_places_.try_emplace(name, static_cast<uint32_t>(names_.size()));
-    if (is_new_name) names_.push_back(name);
-    at->second = place->second;
+    const auto [at, is_new] =
+        programs_.try_emplace({process.key, words.target(), words.id}, static_cast<uint32_t>(names_.size()));
+    if (is_new) names_.push_back(operation_of(process, words.target(), words.id));
     return at->second;
 }
 
+// One that has another name from now on is another.
+void Timeline::name_programs() {
+    for (const Program& program : named_) {
+        const auto known = programs_.find(program);
+        const Process* process = known != programs_.end() ? process_of(std::get<0>(program)) : nullptr;
+        if (process == nullptr) continue;
+        const std::string name = operation_of(*process, std::get<1>(program), std::get<2>(program));
+        if (names_[known->second].empty())
+            names_[known->second] = name;
+        else if (names_[known->second] != name)
+            programs_.erase(known);
+    }
+    named_.clear();
+}
+
 void Timeline::note_launch(const Process& process, const RecordCopy& words) {
-    if (!is_event_ || replay_->time_ns() < limits_.from_ns) return;
+    if (!is_event_ || !has_begun_) return;
     ++launch_count_;
     if (launches_.size() >= limits_.points / 4) thin_launches();
     launches_.push_back({now(), track_of(process, words.thread()), name_of(process, words)});

@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -61,7 +60,7 @@ struct Launch {
     uint32_t track = 0, name = 0, count = 1;
 };
 
-class Timeline final : public Listener, public recording::Onlooker {
+class Timeline final : public Listener, public recording::RowWatcher {
 public:
     explicit Timeline(const Limits& limits);
 
@@ -80,6 +79,7 @@ public:
     const std::vector<Phase>& phases() const { return phases_; }
     const std::vector<Gap>& gaps() const { return gaps_; }
     const std::vector<Launch>& launches() const { return launches_; }
+    /// Of launches; empty: no operation is known.
     const std::vector<std::string>& names() const { return names_; }
     uint64_t launch_count() const { return launch_count_; }
     /// How often cores changed, and how often they were looked at: less often where that would take too long.
@@ -95,6 +95,7 @@ public:
     void settled(uint64_t) override {}
     void process_ended(uint64_t process) override;
     void balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) override;
+    void row_comes(uint64_t time_ns) override;
     void row_done() override;
 
 private:
@@ -108,6 +109,7 @@ private:
     void add(uint64_t chip, uint32_t pool, uint64_t at_ns, int64_t used);
     void add_all(uint64_t at_ns);
     void look_at_cores(uint64_t at_ns);
+    void name_programs();
     void note_phase(const Process& process, const RecordCopy& words);
     void note_launch(const Process& process, const RecordCopy& words);
     void thin_launches();
@@ -126,7 +128,6 @@ private:
     std::vector<Gap> gaps_;
     std::vector<Launch> launches_;
     std::vector<std::string> names_;
-    std::unordered_map<std::string, uint32_t> name_places_;
     uint64_t launch_count_ = 0, launch_slot_ns_ = 0;
     uint64_t core_changes_ = 0, core_looks_ = 0;
     int64_t core_credit_ = 0, credit_of_row_ = 0;  // live entries that may be looked at
@@ -138,10 +139,12 @@ private:
     bool is_event_ = false;
     // Of these books:
     std::map<Program, uint32_t> programs_;
+    std::vector<Program> named_;         // by the row that is applied now
     std::map<uint64_t, uint64_t> lost_;  // since when processes are not followed
     uint64_t last_key_ = 0;
     const Process* last_ = nullptr;
-    bool is_behind_ = true;  // a keyframe was read that no point tells of yet
+    bool has_begun_ = false;  // it came to where it is to begin
+    bool is_behind_ = true;   // a keyframe was read that no point tells of yet
     bool are_cores_behind_ = false;
 };
 

@@ -310,7 +310,7 @@ class Stretch(NamedTuple):
 
 
 class _Player:
-    """A segment into a ledger in which nothing is yet, from the keyframe before a moment on, and from moment to moment."""
+    """A segment into a ledger in which nothing is yet, from the keyframe before a moment on, in steps."""
 
     def __init__(self, recording: Recording, number: int, ledger: _native.Ledger, before_ns: int) -> None:
         self._recording, self._number, self._ledger = recording, number, ledger
