@@ -43,6 +43,7 @@ MODULES = (
     "commands",
     "metrics",
     "history",
+    "recording_losses",
 )
 NAMES = PROGRAMS + MODULES
 

@@ -307,6 +307,7 @@ private:
     size_t visited_count_ = 0;     // living journals that are not held open
     uint64_t none_silent_ns_ = 0;  // the pass in which no journal was found to close for another
     Listener* listener_ = nullptr;
+    std::vector<RecordCopy> alive_;    // of the last scans: given back once a second
     uint64_t listening_since_ns_ = 0;  // CLOCK_MONOTONIC
     EventLog log_;                     // written while mutex_ is held
     std::vector<std::unique_ptr<Process>> processes_;

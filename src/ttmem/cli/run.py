@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ttmem.view import Line
 
 _LOOK_EVERY_SECONDS = 0.05
+_RECORD_EVERY_SECONDS = 0.02  # a program may report two million events a second from its first call on
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
 _NAME_LENGTH = 100
 _WISHED_RING = 1 << 18  # events that a recorder may lag behind, where the program has room for them
@@ -129,7 +130,8 @@ def _run_to_end(command: Sequence[str], environ: Mapping[str, str], journals: Ch
 
     raise_descriptor_limit()  # only now: the program has the limits that we were given
     journals.began(child.pid)
-    code = child.wait(journals.look, every_seconds=_LOOK_EVERY_SECONDS)
+    pause = _RECORD_EVERY_SECONDS if journals.is_recording else _LOOK_EVERY_SECONDS
+    code = child.wait(journals.look, every_seconds=pause)
     journals.look()
     return code
 

@@ -20,6 +20,8 @@ from ttmem.recording import Meta, RecordingWriter
 __all__ = ["LiveRecording", "checked_output", "ended_by_ctrl_c", "record_until_interrupted"]
 
 _FLUSH_SECONDS = 0.05
+_LOOK_SECONDS = 0.02  # a program may report two million events a second from its first call on
+_SHOW_SECONDS = 0.1
 _SUFFIX = ".ttmem"
 
 
@@ -137,16 +139,18 @@ def record_until_interrupted(
 ) -> None:
     """Looks for new journals until Ctrl-C, for so long, or until it is over."""
     deadline = None if seconds is None else time.monotonic() + seconds
+    shown = 0.0
     while not is_interrupted.is_set() and (deadline is None or time.monotonic() < deadline):
         look()
         if is_over():
             break
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and time.monotonic() - shown >= _SHOW_SECONDS:
+            shown = time.monotonic()
             click.echo(
                 f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
                 nl=False,
                 err=True,
             )
-        is_interrupted.wait(0.1)
+        is_interrupted.wait(_LOOK_SECONDS)
     if sys.stderr.isatty():
         click.echo("", err=True)
