@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes.inside import ttmem_inside
 from ttmem.recording import Recording
 
 PROGRAM = """
@@ -22,17 +24,28 @@ with ttmem.phase("step"):
 """
 
 
-def ttmem(journals: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def record(journals: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "TTMEM_DIR": str(journals)}
-    return subprocess.run([sys.executable, "-m", "ttmem", *arguments], env=environ, capture_output=True, text=True)
+    command = [sys.executable, "-m", "ttmem", "record", *arguments]
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
+
+
+def ttmem(journals: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return ttmem_inside(*arguments, environ={**os.environ, "TTMEM_DIR": str(journals)})
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("recorded")
+    done = record(place, "-o", str(place / "run.ttmem"), "--", sys.executable, "-c", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    return place / "run.ttmem"
 
 
 @pytest.fixture
-def recording(journals: Path, tmp_path: Path) -> str:
-    path = str(tmp_path / "run.ttmem")
-    done = ttmem(journals, "record", "-o", path, "--", sys.executable, "-c", PROGRAM)
-    assert done.returncode == 0, done.stderr
-    return path
+def recording(recorded: Path, tmp_path: Path) -> str:
+    """A copy for each test."""
+    return str(shutil.copytree(recorded, tmp_path / "run.ttmem"))
 
 
 def report(journals: Path, *arguments: str) -> Any:
@@ -81,8 +94,8 @@ def test_what_is_asked_wrongly_is_answered_in_one_sentence(
 
 
 def test_a_recording_that_is_there_is_not_replaced_unasked(journals: Path, recording: str) -> None:
-    refused = ttmem(journals, "record", "-o", recording, "--", "true")
-    replaced = ttmem(journals, "record", "-o", recording, "--force", "--", "true")
+    refused = record(journals, "-o", recording, "--", "true")
+    replaced = record(journals, "-o", recording, "--force", "--", "true")
 
     assert (refused.returncode, "is there already" in refused.stderr) == (1, True)
     assert replaced.returncode == 0
@@ -94,7 +107,7 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
     script.write_text(PROGRAM)
     path = tmp_path / "run.ttmem"
 
-    ttmem(journals, "record", "--redact", "-o", str(path), "--", sys.executable, str(script), "--secret-argument")
+    record(journals, "--redact", "-o", str(path), "--", sys.executable, str(script), "--secret-argument")
 
     report(journals, str(path))
     unpacked = b"".join(segment.plain(block) for segment in Recording(path).segments for block in segment.blocks)
