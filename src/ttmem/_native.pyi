@@ -483,7 +483,7 @@ class recording:  # really a submodule
             """From now on what no single moment says is kept up: of the fullest core, or of `core` (y * 256 + x)."""
 
         def watched(self, ledger: Ledger) -> tuple[Any, ...]:
-            """That: its rows are described in native/python/watched.hpp."""
+            """That: its rows are described in native/python/recorded/watched.hpp."""
 
         def position(self) -> int:
             """How many rows of the last block were applied, or skipped."""
@@ -564,7 +564,7 @@ class recording:  # really a submodule
 
     @staticmethod
     def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
-        """What lies on core y * 256 + x of a device now, as described in native/python/watched.hpp."""
+        """What lies on core y * 256 + x of a device now, as described in native/python/recorded/watched.hpp."""
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

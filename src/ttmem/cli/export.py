@@ -77,7 +77,7 @@ def _perfetto(recording: "Recording", file: "Output", window: Window) -> str:
     done = write_perfetto(recording, file.write, from_ns=window.from_ns, until_ns=window.until_ns)
     if done.slot_ns:
         click.echo(
-            f"ttmem: too many for a viewer: of each {done.slot_ns / 1e6:.3f} ms the lowest, highest and last are kept",
+            f"ttmem: too many for a viewer: of each {done.slot_ns / 1e6:.3f} ms the lowest, highest and last are shown",
             err=True,
         )
     if done.is_core_sampled:
