@@ -480,7 +480,7 @@ class recording:  # really a submodule
             there. `skip`: rows of this block that were applied before."""
 
         def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
-            """From now on what no single moment says is kept up: of the fullest core, or of `core` (y * 256 + x)."""
+            """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
 
         def watched(self, ledger: Ledger) -> tuple[Any, ...]:
             """That: its rows are described in native/python/recorded/watched.hpp."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ttmem.analysis.alive import AliveSum, ByWord, GapPeak, Phases, PoolAlive, RecordingReport, sums_of
+from ttmem.analysis.alive import AliveSum, ByWord, GapPeak, Phases, PoolAlive, RecordingReport, chip_word, sums_of
 from ttmem.collector.recorded import Moment
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.errors import SelectionError
@@ -134,7 +134,9 @@ def _alive(
     labels = {one.key: f"{one.pid} {one.label or one.command}".strip() for one in processes}
     found: dict[tuple[tuple[AliveSum, ...], int, int | None], list[DeviceUsage]] = {}
     for usage in usages:
-        sums = sums_of(rows, phases, labels, device=usage.device.number, pool=pool.number, by=by)
+        sums = sums_of(
+            rows, phases, labels, device=usage.device.number, pool=pool.number, by=by, chip=chip_word(usage.device)
+        )
         found.setdefault((tuple(sums), _used(usage, pool), usage.device.capacity(pool)), []).append(usage)
     return [
         PoolAlive(
