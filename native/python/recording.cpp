@@ -222,6 +222,15 @@ nb::dict phase_rows(const Replay& replay) {
     return all;
 }
 
+nb::list phase_time_rows(const Replay& replay) {
+    nb::list rows;
+    for (const auto& [key, phases] : replay.phases())
+        for (const RecordedPhase& one : phases)
+            rows.append(nb::make_tuple(key, nb::str(one.name.data(), one.name.size()), one.began_monotonic_ns,
+                                       one.ended_monotonic_ns));
+    return rows;
+}
+
 nb::list gap_peak_rows(const Replay& replay) {
     nb::list rows;
     for (const GapPeak& one : replay.gap_peaks()) {
@@ -252,6 +261,7 @@ void add_recording(nb::module_& module) {
         .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
              nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("applied") = 0)
         .def("phases", phase_rows)
+        .def("phase_times", phase_time_rows)
         .def("gap_peaks", gap_peak_rows)
         .def("lost", lost_rows)
         .def("time_ns", &Replay::time_ns)

@@ -466,12 +466,13 @@ class recording:  # really a submodule
             """All blocks of names of a segment come before the others."""
 
         def apply(self, ledger: Ledger, block: bytes, **limits: int) -> bool:
-            """Up to `until_ns` (CLOCK_MONOTONIC), or until `pool` of `chip` holds `bytes`; whether it stopped there. The
-            first rows, `applied` of them, were taken by an earlier call."""
+            """Up to `until_ns` (CLOCK_MONOTONIC), or until `pool` of `chip` holds `bytes`; whether it stopped there.
+            Of its rows the first `applied` were taken by an earlier call."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
 
+        def phase_times(self) -> list[tuple[int, str, int, int]]: ...  # key, name, began, ended or 0: CLOCK_MONOTONIC
         def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
             """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
 

@@ -107,7 +107,8 @@ void Replay::apply_row(const Row& row) {
     const auto type = static_cast<uint8_t>(words.type());
     if (is_own_type(type)) return apply_own(player, words);
     if (player.is_skipping) return;
-    if (words.type() == Type::phase_began || words.type() == Type::phase_ended) note_phase(player, words);
+    if (words.type() == Type::phase_began || words.type() == Type::phase_ended)
+        note_phase(player, words, row.words.time);
     if (player.is_gathering && words.type() == Type::allocated) {
         player.alive.push_back(words);
         return;
@@ -202,15 +203,17 @@ void Replay::apply_socket(Player& player, const RecordCopy& words) {
     }
 }
 
-void Replay::note_phase(Player& player, const RecordCopy& words) {
+void Replay::note_phase(Player& player, const RecordCopy& words, uint64_t monotonic_ns) {
     const PhaseRecord phase = PhaseRecord::unpack(words);
     if (phase.type == Type::phase_began) {
-        player.phases.push_back({player.process->book.text(phase.name), words.id, words.time, 0, words.thread()});
+        player.phases.push_back(
+            {player.process->book.text(phase.name), words.id, words.time, 0, monotonic_ns, 0, words.thread()});
         return;
     }
     for (auto one = player.phases.rbegin(); one != player.phases.rend(); ++one)
         if (one->number == words.id && one->ended_ns == 0) {
             one->ended_ns = words.time;
+            one->ended_monotonic_ns = monotonic_ns;
             return;
         }
 }

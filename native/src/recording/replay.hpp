@@ -15,10 +15,10 @@
 
 namespace ttmem::recording {
 
-/// A phase of a process, by its name; times of the wall, 0: it was not over yet.
+/// A phase of a process, by its name; times of the wall, 0: it was not over yet; and CLOCK_MONOTONIC.
 struct RecordedPhase {
     std::string name;
-    uint64_t number = 0, began_ns = 0, ended_ns = 0;
+    uint64_t number = 0, began_ns = 0, ended_ns = 0, began_monotonic_ns = 0, ended_monotonic_ns = 0;
     uint16_t thread = 0;
 };
 
@@ -69,7 +69,7 @@ private:
     void apply_own(Player& player, RecordCopy words);
     void apply_journal(Player& player, const RecordCopy& words);
     void apply_socket(Player& player, const RecordCopy& words);
-    void note_phase(Player& player, const RecordCopy& words);
+    void note_phase(Player& player, const RecordCopy& words, uint64_t monotonic_ns);
     bool is_reached(const Until& until);
     uint64_t wall(uint64_t monotonic_ns) const {
         return monotonic_ns == 0 ? 0 : monotonic_ns + static_cast<uint64_t>(wall_offset_ns_);

@@ -24,7 +24,7 @@ __all__ = [
     "sums_of",
 ]
 
-ByWord = Literal["site", "operation", "phase", "kind", "program", "thread", "process"]
+ByWord = Literal["site", "operation", "phase", "kind", "program", "thread", "process", "tensor"]
 BY_WORDS: tuple[ByWord, ...] = get_args(ByWord)
 _FRAMES = 2  # of a stack: the line that asked, and the one that called it
 
@@ -160,4 +160,5 @@ _NAMES: dict[ByWord, Callable[[_Entry], str]] = {
     "program": _program,
     "thread": _thread,
     "process": lambda entry: entry.process,
+    "tensor": lambda entry: entry.row[-4],
 }

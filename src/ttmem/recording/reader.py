@@ -198,6 +198,12 @@ class Recording:
                     if chip is not None and highest:
                         yield Stretch(number, from_ns, until_ns, chip, pool, highest)
 
+    def phase_times(self, segment: int) -> list[tuple[str, int, int]]:
+        """Phases that a segment tells of, with their beginnings and ends (0: it goes on), CLOCK_MONOTONIC."""
+        player = _Player(self.segments[segment], _native.Ledger())
+        player.play(None)
+        return [(name, began_ns, ended_ns) for _, name, began_ns, ended_ns in player.replay.phase_times()]
+
     def play(
         self, ledger: _native.Ledger, *, until_ns: int | None = None, peak: Peak | None = None
     ) -> "_native.recording.Replay":
