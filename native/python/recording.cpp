@@ -198,14 +198,14 @@ void read_names_block(Replay& replay, nb::handle buffer) {
 }
 
 bool apply(Replay& replay, Books& ledger, nb::handle buffer, uint64_t until_ns, uint64_t chip, uint32_t pool,
-           int64_t bytes, uint64_t applied) {
+           int64_t bytes) {
     const View view(buffer);
     const StoredBlock block = plain(view.bytes());
     std::string error;
     bool has_stopped = false;
     const Until until{until_ns, chip, pool, bytes};
     const bool is_read =
-        ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error, applied); });
+        ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error); });
     if (!is_read) throw std::invalid_argument(error);
     return has_stopped;
 }
@@ -220,15 +220,6 @@ nb::dict phase_rows(const Replay& replay) {
         all[nb::int_(key)] = rows;
     }
     return all;
-}
-
-nb::list phase_time_rows(const Replay& replay) {
-    nb::list rows;
-    for (const auto& [key, phases] : replay.phases())
-        for (const RecordedPhase& one : phases)
-            rows.append(nb::make_tuple(key, nb::str(one.name.data(), one.name.size()), one.began_monotonic_ns,
-                                       one.ended_monotonic_ns));
-    return rows;
 }
 
 nb::list gap_peak_rows(const Replay& replay) {
@@ -259,9 +250,8 @@ void add_recording(nb::module_& module) {
         .def("__init__", make_replay, nb::arg("ledger"), nb::keep_alive<1, 2>())
         .def("read_names", read_names_block, nb::arg("block"))
         .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
-             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("applied") = 0)
+             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0)
         .def("phases", phase_rows)
-        .def("phase_times", phase_time_rows)
         .def("gap_peaks", gap_peak_rows)
         .def("lost", lost_rows)
         .def("time_ns", &Replay::time_ns)

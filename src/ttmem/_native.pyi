@@ -465,14 +465,14 @@ class recording:  # really a submodule
         def read_names(self, block: bytes) -> None:
             """All blocks of names of a segment come before the others."""
 
-        def apply(self, ledger: Ledger, block: bytes, **limits: int) -> bool:
-            """Up to `until_ns` (CLOCK_MONOTONIC), or until `pool` of `chip` holds `bytes`; whether it stopped there.
-            Of its rows the first `applied` were taken by an earlier call."""
+        def apply(
+            self, ledger: Ledger, block: bytes, until_ns: int = ..., chip: int = 0, pool: int = ..., bytes: int = 0
+        ) -> bool:
+            """Up to a time (CLOCK_MONOTONIC), or until a pool of a chip holds `bytes`; whether it stopped there."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
 
-        def phase_times(self) -> list[tuple[int, str, int, int]]: ...  # key, name, began, ended or 0: CLOCK_MONOTONIC
         def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
             """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
 

@@ -59,8 +59,7 @@ Replay::Player* Replay::player_of(uint32_t number) {
     return &player;
 }
 
-bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error,
-                   uint64_t applied) {
+bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error) {
     RowDecoder rows(block.payload, block.head.row_count);
     wall_offset_ns_ = block.head.wall_offset_ns;
     has_stopped = false;
@@ -68,10 +67,6 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
     Row row;
     while (!has_stopped && rows.next(row)) {
         const bool is_event = block.head.kind == BlockKind::events;
-        if (applied != 0) {
-            --applied;
-            continue;
-        }
         if (is_event && row.words.time > until.time_ns) {
             has_stopped = true;
             break;
@@ -107,8 +102,7 @@ void Replay::apply_row(const Row& row) {
     const auto type = static_cast<uint8_t>(words.type());
     if (is_own_type(type)) return apply_own(player, words);
     if (player.is_skipping) return;
-    if (words.type() == Type::phase_began || words.type() == Type::phase_ended)
-        note_phase(player, words, row.words.time);
+    if (words.type() == Type::phase_began || words.type() == Type::phase_ended) note_phase(player, words);
     if (player.is_gathering && words.type() == Type::allocated) {
         player.alive.push_back(words);
         return;
@@ -203,17 +197,15 @@ void Replay::apply_socket(Player& player, const RecordCopy& words) {
     }
 }
 
-void Replay::note_phase(Player& player, const RecordCopy& words, uint64_t monotonic_ns) {
+void Replay::note_phase(Player& player, const RecordCopy& words) {
     const PhaseRecord phase = PhaseRecord::unpack(words);
     if (phase.type == Type::phase_began) {
-        player.phases.push_back(
-            {player.process->book.text(phase.name), words.id, words.time, 0, monotonic_ns, 0, words.thread()});
+        player.phases.push_back({player.process->book.text(phase.name), words.id, words.time, 0, words.thread()});
         return;
     }
     for (auto one = player.phases.rbegin(); one != player.phases.rend(); ++one)
         if (one->number == words.id && one->ended_ns == 0) {
             one->ended_ns = words.time;
-            one->ended_monotonic_ns = monotonic_ns;
             return;
         }
 }

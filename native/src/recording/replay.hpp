@@ -15,10 +15,10 @@
 
 namespace ttmem::recording {
 
-/// A phase of a process, by its name; times of the wall, 0: it was not over yet; and CLOCK_MONOTONIC.
+/// A phase of a process, by its name; times of the wall, 0: it was not over yet.
 struct RecordedPhase {
     std::string name;
-    uint64_t number = 0, began_ns = 0, ended_ns = 0, began_monotonic_ns = 0, ended_monotonic_ns = 0;
+    uint64_t number = 0, began_ns = 0, ended_ns = 0;
     uint16_t thread = 0;
 };
 
@@ -44,10 +44,8 @@ public:
 
     /// What rows name: to be read for all blocks of names of the segment before the others.
     bool read_names_of(const StoredBlock& block, std::string& error);
-    /// Applies a block of events or a keyframe, but for its first `applied` rows; `has_stopped`: it came to where `until`
-    /// says. False for rows that are none.
-    bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error,
-               uint64_t applied = 0);
+    /// Applies a block of events or a keyframe; `has_stopped`: it came to where `until` says. False for rows that are none.
+    bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error);
 
     uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row
     int64_t wall_offset_ns() const { return wall_offset_ns_; }
@@ -69,7 +67,7 @@ private:
     void apply_own(Player& player, RecordCopy words);
     void apply_journal(Player& player, const RecordCopy& words);
     void apply_socket(Player& player, const RecordCopy& words);
-    void note_phase(Player& player, const RecordCopy& words, uint64_t monotonic_ns);
+    void note_phase(Player& player, const RecordCopy& words);
     bool is_reached(const Until& until);
     uint64_t wall(uint64_t monotonic_ns) const {
         return monotonic_ns == 0 ? 0 : monotonic_ns + static_cast<uint64_t>(wall_offset_ns_);
