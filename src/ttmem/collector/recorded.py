@@ -10,17 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from ttmem import _native
+from ttmem.collector.chip_maps import chip_map_of
 from ttmem.collector.chips import bank_sizes
 from ttmem.collector.collector import Collector
 from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.errors import NothingToRead
-from ttmem.recording import Peak, Recording
-from ttmem.snapshot import Host, Snapshot
+from ttmem.recording import CorePeak, Peak, Recording
+from ttmem.snapshot import DeviceUsage, Host, Snapshot
+from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.values import TimeNs, replace
 
-__all__ = ["KeptIncidents", "Moment", "keep_incidents"]
+__all__ = ["KeptIncidents", "Moment", "context_of", "empty_ledger", "keep_incidents"]
 
 _INCIDENTS, _SNAPSHOT = "incidents", "snapshot.json"
 
@@ -28,22 +30,22 @@ Row = Sequence[Any]  # of `Ledger.allocations`
 
 
 class Moment:
-    """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, or at its end."""
+    """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, of a core's, or its end."""
 
-    def __init__(self, recording: Recording, *, at_ns: int | None = None, peak: Peak | None = None) -> None:
-        self._ledger = _native.Ledger()
-        for arch, sizes in bank_sizes().items():
-            self._ledger.set_bank_sizes(arch, *sizes)
-        self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak)
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        at_ns: int | None = None,
+        peak: Peak | None = None,
+        core: CorePeak | None = None,
+    ) -> None:
+        self._ledger = empty_ledger()
+        self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak, core=core)
         self.monotonic_ns = at_ns if at_ns is not None else self._replay.time_ns()
         self.time_ns = TimeNs(self.monotonic_ns + self._replay.wall_offset_ns())
-        context = SnapshotContext(
-            source=f"recording {recording.path}",
-            places=(str(recording.path),),
-            host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
-            user_of=str,
-        )
-        self.snapshot: Snapshot = replace(Snapshots(self._ledger).snapshot(context), time_ns=self.time_ns)
+        snapshot = Snapshots(self._ledger).snapshot(context_of(recording))
+        self.snapshot: Snapshot = replace(snapshot, time_ns=self.time_ns)
         self.phases = self._replay.phases()  # by process key: (name, began, ended or 0, thread)
         self.gap_peaks = self._replay.gap_peaks()  # (process key, chips, pool, bytes, time_ns)
         self.lost_keys = frozenset(self._replay.lost())  # of processes of which is not known what they hold
@@ -51,6 +53,28 @@ class Moment:
     def allocations(self, key: int) -> Sequence[Row]:
         """What a process has alive, as `Ledger.allocations` has it."""
         return self._ledger.allocations(key)
+
+    def chip_map(self, usage: DeviceUsage) -> ChipMap:
+        """What lies where on a chip of the snapshot."""
+        return chip_map_of(usage, self._ledger.chip(usage.device.number, 0))
+
+
+def empty_ledger() -> _native.Ledger:
+    """One that knows how large banks are."""
+    ledger = _native.Ledger()
+    for arch, sizes in bank_sizes().items():
+        ledger.set_bank_sizes(arch, *sizes)
+    return ledger
+
+
+def context_of(recording: Recording) -> SnapshotContext:
+    """Where its figures come from."""
+    return SnapshotContext(
+        source=f"recording {recording.path}",
+        places=(str(recording.path),),
+        host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
+        user_of=str,
+    )
 
 
 def keep_incidents(collector: Collector, directory: Path) -> None:

@@ -18,7 +18,7 @@ from ttmem.analysis.diff import (
 from ttmem.collector.recorded import Moment
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.errors import SelectionError
-from ttmem.recording import Peak, Recording
+from ttmem.recording import Lives, Peak, Recording
 from ttmem.snapshot.values import ChipName, Device, TimeNs, place_of, replace
 
 __all__ = ["recording_diff"]
@@ -217,10 +217,9 @@ def _phase_peaks(recording: Recording) -> dict[str, dict[_ChipPool, Peak]]:
 
 
 def _spans(recording: Recording) -> list[_Span]:
-    """All runs of all phases, each once: a segment names those of the ones before it as well."""
-    found: dict[tuple[str, int], int] = {}
-    for segment in range(len(recording.segments)):
-        for name, began_ns, ended_ns in recording.phase_times(segment):
-            found[name, began_ns] = max(ended_ns, found.get((name, began_ns), 0))
+    """All runs of all phases of all processes."""
+    lives = Lives(recording, events=())
+    for _ in lives.batches():
+        pass
     last_ns = recording.last_ns
-    return sorted(_Span(name, began, ended or last_ns) for (name, began), ended in found.items())
+    return sorted(_Span(run.name, run.began_ns, run.ended_ns or last_ns) for run in lives.phases)

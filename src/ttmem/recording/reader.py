@@ -7,7 +7,6 @@ was alive at a moment follows from the keyframe before it and the blocks between
 import os
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,10 +16,11 @@ from ttmem.errors import RecordingDamaged
 from ttmem.recording.meta import SEALED, SEGMENT, Meta, read_meta
 from ttmem.recording.sealing import plain_block, segment_numbers
 
-__all__ = ["Peak", "RecordedBlock", "Recording", "Segment", "Stretch"]
+__all__ = ["CorePeak", "Peak", "RecordedBlock", "Recording", "Segment", "Stretch"]
 
 NAMES, EVENTS, KEYFRAME = 1, 2, 3
 _FIRST_PART = 1
+_FULLEST_CORE = 64  # in place of a pool
 
 
 class Balance(NamedTuple):
@@ -50,6 +50,7 @@ class RecordedBlock(NamedTuple):
     segment: int
     number: int
     balances: tuple[Balance, ...]
+    cores: tuple[Balance, ...] = ()  # of the fullest core of each chip; it was never higher, but may have been lower
 
     @property
     def is_start(self) -> bool:
@@ -73,7 +74,9 @@ class Segment:
 
 
 def _block(head: Sequence[Any]) -> RecordedBlock:
-    return RecordedBlock._make((*head[:-1], tuple(Balance(*one) for one in head[-1])))
+    balances = [Balance(*one) for one in head[-1]]
+    pools = tuple(one for one in balances if one.pool != _FULLEST_CORE)
+    return RecordedBlock._make((*head[:-1], pools, tuple(one for one in balances if one.pool == _FULLEST_CORE)))
 
 
 class Peak(NamedTuple):
@@ -87,6 +90,18 @@ class Peak(NamedTuple):
     block: int  # place in the segment
     is_of_gap: bool
     from_ns: int = 0  # CLOCK_MONOTONIC: the highest since then; 0: of all
+
+
+class CorePeak(NamedTuple):
+    """The highest that a core of a chip was, as it was measured: behind some rows of a block."""
+
+    chip: int
+    size_bytes: int  # with the kernel ring
+    core: tuple[int, int] | None  # its x and y; None: no core differed from the others
+    time_ns: int  # CLOCK_MONOTONIC
+    segment: int
+    block: int
+    row_count: int
 
 
 class Recording:
@@ -188,7 +203,7 @@ class Recording:
 
     def _stretches_in(self, number: int, cuts: Sequence[int]) -> Iterator["Stretch"]:
         ledger = _native.Ledger()
-        player = _Player(self.segments[number], ledger, before_ns=cuts[0])
+        player = _Player(self, number, ledger, cuts[0])
         player.play(cuts[0])
         ledger.sample()
         for from_ns, until_ns in pairwise(cuts):
@@ -198,30 +213,68 @@ class Recording:
                     if chip is not None and highest:
                         yield Stretch(number, from_ns, until_ns, chip, pool, highest)
 
-    def phase_times(self, segment: int) -> list[tuple[str, int, int]]:
-        """Phases that a segment tells of, with their beginnings and ends (0: it goes on), CLOCK_MONOTONIC."""
-        player = _Player(self.segments[segment], _native.Ledger())
-        player.play(None)
-        return [(name, began_ns, ended_ns) for _, name, began_ns, ended_ns in player.replay.phase_times()]
-
-    def play(
-        self, ledger: _native.Ledger, *, until_ns: int | None = None, peak: Peak | None = None
-    ) -> "_native.recording.Replay":
-        """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, or the end."""
-        if peak is not None and peak.from_ns:
-            player = _Player(self.segments[peak.segment], ledger, before_ns=peak.from_ns)
-            player.play(peak.from_ns)
-            held = {(chip, pool): used for _, chip, _, pools in ledger.sample()[1] for pool, used, *_ in pools}
-            if held.get((peak.chip, peak.pool), 0) < peak.size_bytes:
-                player.play(None, peak)
-            return player.replay
-        number, place = self._place_of(until_ns, peak)
+    def begin(self, ledger: _native.Ledger, number: int, place: int) -> "tuple[_native.recording.Replay, int]":
+        """What plays a segment into an empty ledger, and the block to begin with for that at `place`."""
         segment = self.segments[number]
         starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
         if not starts:
             raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
-        player = _Player(segment, ledger, first=starts[-1], last=place)
-        player.play(until_ns, peak if peak is not None and not peak.is_of_gap else None)
+        replay = _native.recording.Replay(ledger)
+        try:
+            for block in segment.blocks[: place + 1]:
+                if block.kind == NAMES:
+                    replay.read_names(segment.plain(block))
+        except ValueError as error:
+            raise RecordingDamaged(f"{segment.path}: {error}") from None
+        return replay, starts[-1]
+
+    def apply(
+        self,
+        replay: "_native.recording.Replay",
+        ledger: _native.Ledger,
+        number: int,
+        place: int,
+        **limits: int,
+    ) -> bool:
+        """Plays one block, as far as limits say; whether it stopped there."""
+        segment = self.segments[number]
+        try:
+            return replay.apply(ledger, segment.plain(segment.blocks[place]), **limits)
+        except ValueError as error:
+            raise RecordingDamaged(f"{segment.path}: {error}") from None
+
+    def play(
+        self,
+        ledger: _native.Ledger,
+        *,
+        until_ns: int | None = None,
+        peak: Peak | None = None,
+        core: CorePeak | None = None,
+    ) -> "_native.recording.Replay":
+        """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, of a core's, or the end."""
+        if peak is not None and peak.from_ns:
+            return self._play_to(ledger, peak)
+        number, place = (core.segment, core.block) if core is not None else self._place_of(until_ns, peak)
+        replay, start = self.begin(ledger, number, place)
+        for at in range(start, place + 1):
+            if self.segments[number].blocks[at].kind == NAMES:
+                continue
+            limits = {"until_ns": until_ns} if until_ns is not None else {}
+            if peak is not None and at >= peak.block and not peak.is_of_gap:
+                limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
+            if core is not None and at == core.block:
+                limits["rows"] = core.row_count
+            if self.apply(replay, ledger, number, at, **limits):
+                break
+        return replay
+
+    def _play_to(self, ledger: _native.Ledger, peak: Peak) -> "_native.recording.Replay":
+        """To a peak since a moment; before, it may have been higher."""
+        player = _Player(self, peak.segment, ledger, peak.from_ns)
+        player.play(peak.from_ns)
+        held = {(chip, pool): used for _, chip, _, pools in ledger.sample()[1] for pool, used, *_ in pools}
+        if held.get((peak.chip, peak.pool), 0) < peak.size_bytes:
+            player.play(None, peak)
         return player.replay
 
     def _place_of(self, until_ns: int | None, peak: Peak | None) -> tuple[int, int]:
@@ -250,66 +303,39 @@ class Stretch(NamedTuple):
 
 
 class _Player:
-    """A segment into a ledger in which nothing is yet, from a keyframe on and forward from moment to moment."""
+    """A segment into an empty ledger, from the last keyframe before a moment on, and forward from moment to moment."""
 
-    def __init__(
-        self,
-        segment: Segment,
-        ledger: _native.Ledger,
-        *,
-        first: int | None = None,
-        before_ns: int = 0,
-        last: int | None = None,
-    ) -> None:
-        self.replay = _native.recording.Replay(ledger)
-        self._segment, self._ledger = segment, ledger
-        self._at = first if first is not None else _start_before(segment, before_ns)
-        self._last = len(segment.blocks) - 1 if last is None else last
-        self._applied = 0  # rows of the block at which it stands
-        with self._damage_told():
-            for block in segment.blocks[: self._last + 1]:
-                if block.kind == NAMES:
-                    self.replay.read_names(segment.plain(block))
+    def __init__(self, recording: Recording, number: int, ledger: _native.Ledger, before_ns: int) -> None:
+        self._recording, self._number, self._ledger = recording, number, ledger
+        self._blocks = recording.segments[number].blocks
+        self.replay, _ = recording.begin(ledger, number, len(self._blocks) - 1)
+        self._at = _start_before(self._blocks, before_ns)
+        self._skip = 0  # rows of the block at which it stands that were applied
 
     def play(self, until_ns: int | None, peak: Peak | None = None) -> None:
         """Up to a moment (None: the end), or until a pool of a chip is as high as a peak has it."""
         limits: dict[str, int] = {} if until_ns is None else {"until_ns": until_ns}
-        with self._damage_told():
-            while self._at <= self._last:
-                block = self._segment.blocks[self._at]
-                if block.kind != NAMES and self._play_block(block, limits, peak):
+        if peak is not None:
+            limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
+        while self._at < len(self._blocks):
+            if self._blocks[self._at].kind != NAMES:
+                place = (self._number, self._at)
+                if self._recording.apply(self.replay, self._ledger, *place, **limits, skip=self._skip):
+                    self._skip = self.replay.position()
                     return
-                self._at += 1
-                self._applied = 0
-
-    def _play_block(self, block: RecordedBlock, limits: dict[str, int], peak: Peak | None) -> bool:
-        """Whether it stopped within the block."""
-        if peak is not None and self._at >= peak.block:
-            limits = limits | {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
-        before = self.replay.row_count()
-        has_stopped = self.replay.apply(self._ledger, self._segment.plain(block), **limits, applied=self._applied)
-        self._applied += self.replay.row_count() - before
-        return has_stopped
-
-    @contextmanager
-    def _damage_told(self) -> Iterator[None]:
-        try:
-            yield
-        except ValueError as error:
-            raise RecordingDamaged(f"{self._segment.path}: {error}") from None
+            self._at += 1
+            self._skip = 0
 
 
-def _start_before(segment: Segment, time_ns: int) -> int:
+def _start_before(blocks: Sequence[RecordedBlock], time_ns: int) -> int:
     """The last keyframe before a moment; those on the way from there are passed over."""
-    starts: list[int] = []
-    for at, block in enumerate(segment.blocks):
-        if block.kind == EVENTS and block.last_ns > time_ns and starts:
+    found: int | None = None
+    for at, block in enumerate(blocks):
+        if block.kind == EVENTS and block.last_ns > time_ns and found is not None:
             break
         if block.is_start:
-            starts.append(at)
-    if not starts:
-        raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
-    return starts[-1]
+            found = at
+    return found or 0
 
 
 def _last_place(blocks: list[RecordedBlock], until_ns: int) -> int:

@@ -63,7 +63,9 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
     [
         (["{}"], 0, "highest 4.00 MiB"),
         (["{}", "--at", "+9999s"], 2, "outside of the recording"),
-        (["{}", "--at", "noon"], 2, "'noon' is no moment"),
+        (["{}", "--at", "noon"], 2, "name of a phase; phases were load, step"),
+        (["{}", "--at", "step"], 0, "held 1.00 MiB"),
+        (["{}", "--at", "load#2"], 2, "phase load ran 1 time, there is no run 2"),
         (["{}", "--chip", "7"], 2, "no chip 7 in this recording"),
         (["{}", "--by", "colour"], 2, "'colour' is none of site"),
         (["/"], 1, "not a recording"),
