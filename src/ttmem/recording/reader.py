@@ -260,7 +260,7 @@ class Recording:
     ) -> "_native.recording.Replay":
         """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, of a core's, or the end."""
         if peak is not None and peak.from_ns:
-            return self._play_since(ledger, peak)
+            return self._play_to(ledger, peak)
         number, place = (core.segment, core.block) if core is not None else self._place_of(until_ns, peak)
         replay, start = self.begin(ledger, number, place)
         for at in range(start, place + 1):
@@ -275,8 +275,8 @@ class Recording:
                 break
         return replay
 
-    def _play_since(self, ledger: _native.Ledger, peak: Peak) -> "_native.recording.Replay":
-        """To the highest since a moment, which may be that moment."""
+    def _play_to(self, ledger: _native.Ledger, peak: Peak) -> "_native.recording.Replay":
+        """To a peak since a moment; before, it may have been higher."""
         player = _Player(self, peak.segment, ledger, peak.from_ns)
         player.play(peak.from_ns)
         held = {(chip, pool): used for _, chip, _, pools in ledger.sample()[1] for pool, used, *_ in pools}
@@ -310,14 +310,14 @@ class Stretch(NamedTuple):
 
 
 class _Player:
-    """A segment into a ledger in which nothing is yet, from the keyframe before a moment on, in steps."""
+    """A segment into an empty ledger, from the last keyframe before a moment on, and forward from moment to moment."""
 
     def __init__(self, recording: Recording, number: int, ledger: _native.Ledger, before_ns: int) -> None:
         self._recording, self._number, self._ledger = recording, number, ledger
         self._blocks = recording.segments[number].blocks
-        self._at = _start_before(recording.segments[number], before_ns)
-        self._applied = 0  # rows of the block at which it stands
         self.replay, _ = recording.begin(ledger, number, len(self._blocks) - 1)
+        self._at = _start_before(self._blocks, before_ns)
+        self._skip = 0  # rows of the block at which it stands that were applied
 
     def play(self, until_ns: int | None, peak: Peak | None = None) -> None:
         """Up to a moment (None: the end), or until a pool of a chip is as high as a peak has it."""
@@ -325,31 +325,24 @@ class _Player:
         if peak is not None:
             limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
         while self._at < len(self._blocks):
-            if self._blocks[self._at].kind != NAMES and self._play_block(limits):
-                return
+            if self._blocks[self._at].kind != NAMES:
+                place = (self._number, self._at)
+                if self._recording.apply(self.replay, self._ledger, *place, **limits, skip=self._skip):
+                    self._skip = self.replay.position()
+                    return
             self._at += 1
-            self._applied = 0
-
-    def _play_block(self, limits: dict[str, int]) -> bool:
-        """Whether it stopped within the block."""
-        has_stopped = self._recording.apply(
-            self.replay, self._ledger, self._number, self._at, **limits, skip=self._applied
-        )
-        self._applied = self.replay.position()
-        return has_stopped
+            self._skip = 0
 
 
-def _start_before(segment: Segment, time_ns: int) -> int:
+def _start_before(blocks: Sequence[RecordedBlock], time_ns: int) -> int:
     """The last keyframe before a moment; those on the way from there are passed over."""
-    starts: list[int] = []
-    for at, block in enumerate(segment.blocks):
-        if block.kind == EVENTS and block.last_ns > time_ns and starts:
+    found: int | None = None
+    for at, block in enumerate(blocks):
+        if block.kind == EVENTS and block.last_ns > time_ns and found is not None:
             break
         if block.is_start:
-            starts.append(at)
-    if not starts:
-        raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
-    return starts[-1]
+            found = at
+    return found or 0
 
 
 def _last_place(blocks: list[RecordedBlock], until_ns: int) -> int:
