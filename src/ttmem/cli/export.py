@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
-FORMATS = ("perfetto", "speedscope")
+FORMATS = ("perfetto", "parquet", "csv", "speedscope")
 
 
 class Window(NamedTuple):
@@ -39,11 +39,16 @@ def export(
 ) -> int:
     """Write RECORDING, or a time of it, in a format of another program.
 
-    perfetto: a trace for ui.perfetto.dev. speedscope: what was alive at each peak, by line, for speedscope.app.
+    perfetto: a trace for ui.perfetto.dev. parquet, csv: one row for each allocation, with both its ends.
+    speedscope: what was alive at each peak, by line, for speedscope.app.
     """
     from ttmem.export.output import Output
     from ttmem.recording import Recording
 
+    if form == "parquet":
+        from ttmem.export.parquet import check_duckdb
+
+        check_duckdb()
     try:
         file = Output(output, is_forced=is_forced)
     except CannotExport as error:
@@ -77,7 +82,7 @@ def _perfetto(recording: "Recording", file: "Output", window: Window) -> str:
     done = write_perfetto(recording, file.write, from_ns=window.from_ns, until_ns=window.until_ns)
     if done.slot_ns:
         click.echo(
-            f"ttmem: too many for a viewer: of each {done.slot_ns / 1e6:.3f} ms the lowest, highest and last are kept",
+            f"ttmem: too many for a viewer: of each {done.slot_ns / 1e6:.3f} ms it has the lowest, highest and last",
             err=True,
         )
     if done.is_core_sampled:
@@ -88,6 +93,27 @@ def _perfetto(recording: "Recording", file: "Output", window: Window) -> str:
     )
 
 
+def _csv(recording: "Recording", file: "Output", window: Window) -> str:
+    from ttmem.export.life_rows import HEADER, LifeLines
+    from ttmem.view.texts import plural
+
+    lines = LifeLines(recording, from_ns=window.from_ns, until_ns=window.until_ns)
+    file.write(HEADER)
+    for part in lines:
+        file.write(part)
+    return plural(lines.life_count, "row", "s")
+
+
+def _parquet(recording: "Recording", file: "Output", window: Window) -> str:
+    from ttmem.export.life_rows import LifeLines
+    from ttmem.export.parquet import write_parquet
+    from ttmem.view.texts import plural
+
+    lines = LifeLines(recording, from_ns=window.from_ns, until_ns=window.until_ns)
+    write_parquet(lines, file.fresh)
+    return plural(lines.life_count, "row", "s")
+
+
 def _speedscope(recording: "Recording", file: "Output", window: Window) -> str:
     from ttmem.export.speedscope import write_speedscope
     from ttmem.view.texts import plural
@@ -96,4 +122,4 @@ def _speedscope(recording: "Recording", file: "Output", window: Window) -> str:
     return plural(count, "profile", "s")
 
 
-_WRITERS = {"perfetto": _perfetto, "speedscope": _speedscope}
+_WRITERS = {"perfetto": _perfetto, "parquet": _parquet, "csv": _csv, "speedscope": _speedscope}

@@ -95,7 +95,7 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.on_read: Callable[[int], None] = _ignore  # told how many rows were gone through
+        self.on_read: Callable[[int], None] = _ignore  # told how many events were gone through
         self.meta: Meta = read_meta(path)
         self.segments = [segment for number in segment_numbers(path) if (segment := _segment(path, number)).blocks]
         if not self.segments:
@@ -185,7 +185,7 @@ class Recording:
                 if peak is not None and at >= peak.block and not peak.is_of_gap:
                     limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
                 is_there = replay.apply(ledger, segment.plain(block), **limits)
-                self.on_read(block.row_count)
+                self.on_read(block.row_count if block.kind == EVENTS else 0)
                 if is_there:
                     break
         except ValueError as error:

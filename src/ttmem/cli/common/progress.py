@@ -60,7 +60,7 @@ class Progress:
             self._is_drawn = False
 
     def advance(self, count: int) -> None:
-        """So many more are done."""
+        """That many more are done."""
         self.done += count
         if not self._is_shown or (now := self._clock()) < self._next:
             return
