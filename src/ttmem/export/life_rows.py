@@ -8,14 +8,13 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ttmem import _native
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.recording import Batch, Ending, LifeFlag, Lives, Recording
+from ttmem.recording.csv_rows import Field, Form, csv_rows
 from ttmem.recording.reader import EVENTS
 
 __all__ = ["COLUMNS", "HEADER", "LifeLines"]
 
-_NUMBER, _NUMBER_OR_NONE, _TEXT, _WALL_TIME, _PROGRAM = 0, 1, 2, 3, 4
 _FLAGS_MOST = 1 << len(LifeFlag)
 _QUOTED = frozenset(',"\n\r')
 
@@ -26,12 +25,12 @@ class LifeColumn(NamedTuple):
     name: str
     type: str
     source: str
-    form: int = _NUMBER
+    form: Form = Form.NUMBER
     table: "Callable[[LifeLines], Any] | None" = None
 
 
 def _text(name: str, table: "Callable[[LifeLines], Any]", source: str = "") -> LifeColumn:
-    return LifeColumn(name, "VARCHAR", source or name, _TEXT, table)
+    return LifeColumn(name, "VARCHAR", source or name, Form.TEXT, table)
 
 
 def _number(name: str, source: str = "") -> LifeColumn:
@@ -39,12 +38,12 @@ def _number(name: str, source: str = "") -> LifeColumn:
 
 
 def _maybe(name: str, source: str = "") -> LifeColumn:
-    return LifeColumn(name, "UBIGINT", source or name, _NUMBER_OR_NONE)
+    return LifeColumn(name, "UBIGINT", source or name, Form.NUMBER_OR_NONE)
 
 
 COLUMNS = (
     _number("process"),
-    LifeColumn("pid", "UBIGINT", "process", _TEXT, lambda lines: lines.processes("pid")),
+    LifeColumn("pid", "UBIGINT", "process", Form.TEXT, lambda lines: lines.processes("pid")),
     _text("label", lambda lines: lines.processes("label"), "process"),
     _text("command", lambda lines: lines.processes("command"), "process"),
     _text("chips", lambda lines: lines.chips()),
@@ -62,7 +61,7 @@ COLUMNS = (
     _maybe("page_bytes"),
     _text("layout", lambda lines: _words(BufferLayout)),
     _number("begin_ns"),
-    LifeColumn("begin_unix_ns", "UBIGINT", "begin_ns", _WALL_TIME, lambda lines: lines.clocks()),
+    LifeColumn("begin_unix_ns", "UBIGINT", "begin_ns", Form.WALL_TIME, lambda lines: lines.clocks()),
     _maybe("end_ns"),
     _maybe("latest_end_ns"),
     _text("ending", lambda lines: [one.name.lower().encode() for one in Ending]),
@@ -71,7 +70,7 @@ COLUMNS = (
     _text("site", lambda lines: lines.texts()),
     _text("operation", lambda lines: lines.texts()),
     _text("tensor", lambda lines: lines.texts()),
-    LifeColumn("program", "UBIGINT", "program", _PROGRAM),
+    LifeColumn("program", "UBIGINT", "program", Form.PROGRAM),
     _text("phase", lambda lines: lines.phases()),
     _maybe("phase_number", "phase"),
     _number("begin_sequence"),
@@ -104,13 +103,13 @@ class LifeLines:
     def _lines(self, batch: Batch) -> bytes:
         columns = batch.lives
         made: dict[Any, Any] = {}
-        given = []
+        fields = []
         for column in COLUMNS:
             if column.table is not None and column.table not in made:
                 made[column.table] = column.table(self)
             table = made[column.table] if column.table is not None else None
-            given.append((bytes(columns[column.source]), column.form, table))
-        return _native.recording.csv_rows(given)
+            fields.append(Field(bytes(columns[column.source]), column.form, table))
+        return csv_rows(fields)
 
     # ---- what numbers stand for
 
