@@ -551,6 +551,10 @@ class recording:  # really a submodule
         4 programs."""
 
     @staticmethod
+    def wall_times(words: bytes, pairs: bytes) -> bytes:
+        """Times since boot as times since 1970, as in `csv_rows`."""
+
+    @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:
         """All blocks up to the first that is not as it was written, and what is wrong there or "": (offset, size, kind,
         parts, codec, rows, first_ns, last_ns, wall_offset_ns, lost records, segment, number, balances as (chip, whether

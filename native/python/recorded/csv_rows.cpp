@@ -110,10 +110,21 @@ nb::bytes csv_rows(nb::list given) {
     return nb::bytes(lines.data(), lines.size());
 }
 
+nb::bytes wall_times(nb::bytes words, nb::bytes pairs) {
+    std::vector<uint64_t> times = numbers_of(words);
+    const std::vector<uint64_t> steps = numbers_of(pairs);
+    if (steps.size() < 2) throw std::invalid_argument("no pair of clocks");
+    for (uint64_t& time : times)
+        if (time != 0) time = wall_time(steps, time);
+    return nb::bytes(times.data(), times.size() * sizeof(uint64_t));
+}
+
 }  // namespace
 
 void add_csv_rows(nb::module_& module) {
-    nb::cast<nb::module_>(module.attr("recording")).def("csv_rows", csv_rows, nb::arg("columns"));
+    auto recording = nb::cast<nb::module_>(module.attr("recording"));
+    recording.def("csv_rows", csv_rows, nb::arg("columns"));
+    recording.def("wall_times", wall_times, nb::arg("words"), nb::arg("pairs"));
 }
 
 }  // namespace ttmem

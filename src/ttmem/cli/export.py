@@ -58,7 +58,7 @@ def export(
         window = _window(recording, from_text, until_text)
         with Progress(f"exporting {path.name}", total=recording.row_count) as progress:
             recording.on_read = progress.advance
-            said = _WRITERS[form](recording, file, window)
+            said = _WRITERS[form](recording, file, window, progress)
     for trouble in recording.troubles:
         click.echo(f"ttmem: not exported, for it is damaged: {trouble}", err=True)
     from ttmem.view.texts import size_text
@@ -75,7 +75,7 @@ def _window(recording: "Recording", from_text: str | None, until_text: str | Non
     return Window(from_ns, until_ns)
 
 
-def _perfetto(recording: "Recording", file: "Output", window: Window) -> str:
+def _perfetto(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
     from ttmem.export.perfetto import write_perfetto
     from ttmem.view.texts import plural
 
@@ -93,28 +93,29 @@ def _perfetto(recording: "Recording", file: "Output", window: Window) -> str:
     )
 
 
-def _csv(recording: "Recording", file: "Output", window: Window) -> str:
-    from ttmem.export.life_rows import HEADER, LifeLines
+def _csv(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
+    from ttmem.export.life_rows import LifeRows
     from ttmem.view.texts import plural
 
-    lines = LifeLines(recording, from_ns=window.from_ns, until_ns=window.until_ns)
-    file.write(HEADER)
-    for part in lines:
+    rows = LifeRows(recording, from_ns=window.from_ns, until_ns=window.until_ns)
+    for part in rows.csv():
         file.write(part)
-    return plural(lines.life_count, "row", "s")
+    return plural(rows.count, "row", "s")
 
 
-def _parquet(recording: "Recording", file: "Output", window: Window) -> str:
-    from ttmem.export.life_rows import LifeLines
+def _parquet(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
+    from ttmem.export.life_rows import LifeRows
     from ttmem.export.parquet import write_parquet
     from ttmem.view.texts import plural
 
-    lines = LifeLines(recording, from_ns=window.from_ns, until_ns=window.until_ns)
-    write_parquet(lines, file.fresh)
-    return plural(lines.life_count, "row", "s")
+    rows = LifeRows(recording, from_ns=window.from_ns, until_ns=window.until_ns)
+    read_count = progress.total
+    progress.total *= 2  # read, and written
+    write_parquet(rows, file.fresh, lambda share: progress.move(read_count + int(share * read_count)))
+    return plural(rows.count, "row", "s")
 
 
-def _speedscope(recording: "Recording", file: "Output", window: Window) -> str:
+def _speedscope(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
     from ttmem.export.speedscope import write_speedscope
     from ttmem.view.texts import plural
 

@@ -1,11 +1,11 @@
-"""Lives as lines of CSV, one for each allocation, with both its ends: for CSV itself, and on the way to Parquet.
+"""Lives as rows, one for each allocation, with both its ends: what each field is, and the lines of CSV.
 
-Columns are those of the lives reader, with what their numbers stand for. Lines are made by the native core, of whole
-columns; here is said what each field is.
+Fields are those of the lives reader, with what their numbers stand for. Lines are made by the native core, of whole
+columns.
 """
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ttmem.devices import BufferLayout, Kind, Pool
@@ -13,129 +13,112 @@ from ttmem.recording import Batch, Ending, LifeFlag, Lives, Recording
 from ttmem.recording.csv_rows import Field, Form, csv_rows
 from ttmem.recording.reader import EVENTS
 
-__all__ = ["COLUMNS", "HEADER", "LifeLines"]
+__all__ = ["COLUMNS", "LifeColumn", "LifeRows"]
 
-_FLAGS_MOST = 1 << len(LifeFlag)
+_CLOCKS = "clocks"
 _QUOTED = frozenset(',"\n\r')
 
 
 class LifeColumn(NamedTuple):
-    """A field of each line: its name, its type in SQL, of which column of the reader it is made, and how."""
+    """A field of each row: its name, of which column of the reader it is made, how, and by which table of texts."""
 
     name: str
-    type: str
     source: str
     form: Form = Form.NUMBER
-    table: "Callable[[LifeLines], Any] | None" = None
+    table: str = ""
+    type: str = "UBIGINT"  # in SQL
 
 
-def _text(name: str, table: "Callable[[LifeLines], Any]", source: str = "") -> LifeColumn:
-    return LifeColumn(name, "VARCHAR", source or name, Form.TEXT, table)
+def _text(name: str, table: str = "", source: str = "") -> LifeColumn:
+    return LifeColumn(name, source or name, Form.TEXT, table or name, "VARCHAR")
 
 
-def _number(name: str, source: str = "") -> LifeColumn:
-    return LifeColumn(name, "UBIGINT", source or name)
+def _number(name: str) -> LifeColumn:
+    return LifeColumn(name, name)
 
 
 def _maybe(name: str, source: str = "") -> LifeColumn:
-    return LifeColumn(name, "UBIGINT", source or name, Form.NUMBER_OR_NONE)
+    return LifeColumn(name, source or name, Form.NUMBER_OR_NONE)
 
 
 COLUMNS = (
     _number("process"),
-    LifeColumn("pid", "UBIGINT", "process", Form.TEXT, lambda lines: lines.processes("pid")),
-    _text("label", lambda lines: lines.processes("label"), "process"),
-    _text("command", lambda lines: lines.processes("command"), "process"),
-    _text("chips", lambda lines: lines.chips()),
+    LifeColumn("pid", "process", Form.TEXT, "pid"),
+    _text("label", source="process"),
+    _text("command", source="process"),
+    _text("chips"),
     _number("target"),
-    _text("kind", lambda lines: _words(Kind)),
-    _text("pool", lambda lines: _words(Pool)),
-    _number("id"),
-    _number("address"),
-    _number("bytes"),
-    _number("begin_bytes"),
-    _number("requested"),
-    _number("per_bank"),
-    _number("core_count"),
-    _text("core_set", lambda lines: lines.texts()),
+    _text("kind"),
+    _text("pool"),
+    *map(_number, ("id", "address", "bytes", "begin_bytes", "requested", "per_bank", "core_count")),
+    _text("core_set", "texts"),
     _maybe("page_bytes"),
-    _text("layout", lambda lines: _words(BufferLayout)),
+    _text("layout"),
     _number("begin_ns"),
-    LifeColumn("begin_unix_ns", "UBIGINT", "begin_ns", Form.WALL_TIME, lambda lines: lines.clocks()),
+    LifeColumn("begin_unix_ns", "begin_ns", Form.WALL_TIME),
     _maybe("end_ns"),
     _maybe("latest_end_ns"),
-    _text("ending", lambda lines: [one.name.lower().encode() for one in Ending]),
-    _text("flags", lambda lines: _flag_words()),
+    _text("ending"),
+    _text("flags"),
     _maybe("thread"),
-    _text("site", lambda lines: lines.texts()),
-    _text("operation", lambda lines: lines.texts()),
-    _text("tensor", lambda lines: lines.texts()),
-    LifeColumn("program", "UBIGINT", "program", Form.PROGRAM),
-    _text("phase", lambda lines: lines.phases()),
+    *(_text(name, "texts") for name in ("site", "operation", "tensor")),
+    LifeColumn("program", "program", Form.PROGRAM),
+    _text("phase"),
     _maybe("phase_number", "phase"),
     _number("begin_sequence"),
     _maybe("end_sequence"),
-    _number("begin_mark"),
-    _number("end_mark"),
-    _number("begin_launch"),
-    _number("end_launch"),
+    *map(_number, ("begin_mark", "end_mark", "begin_launch", "end_launch")),
 )
 HEADER = ",".join(column.name for column in COLUMNS).encode() + b"\n"
 
 
-class LifeLines:
-    """The lines of a recording, or of a time of it, some thousand lives at once."""
+class LifeRows:
+    """The rows of a recording, or of a time of it, some ten thousand at once."""
 
     def __init__(self, recording: Recording, *, from_ns: int | None = None, until_ns: int | None = None) -> None:
-        self._recording = recording
         self._lives = Lives(recording, from_ns=from_ns or 0, until_ns=until_ns, events=())
         self._texts: list[bytes] = []
         self._chips: list[bytes] = []
-        self._clocks = _clocks(recording)
-        self.life_count = 0
+        self.clocks = _clocks(recording)  # pairs: from when on the wall's clock was how far ahead
+        self.count = 0  # so far
 
-    def __iter__(self) -> Iterator[bytes]:
+    def batches(self) -> Iterator[Batch]:
+        """As the reader has them, but for empty ones."""
         for batch in self._lives.batches():
             if batch.life_count:
-                self.life_count += batch.life_count
-                yield self._lines(batch)
+                self.count += batch.life_count
+                yield batch
 
-    def _lines(self, batch: Batch) -> bytes:
-        columns = batch.lives
-        made: dict[Any, Any] = {}
-        fields = []
-        for column in COLUMNS:
-            if column.table is not None and column.table not in made:
-                made[column.table] = column.table(self)
-            table = made[column.table] if column.table is not None else None
-            fields.append(Field(bytes(columns[column.source]), column.form, table))
-        return csv_rows(fields)
+    def csv(self) -> Iterator[bytes]:
+        """Lines, the header first."""
+        yield HEADER
+        for batch in self.batches():
+            tables: dict[str, list[bytes] | bytes] = {**self.tables(), _CLOCKS: self.clocks}
+            yield csv_rows(
+                [
+                    Field(
+                        bytes(batch.lives[column.source]),
+                        column.form,
+                        tables.get(_CLOCKS if column.form is Form.WALL_TIME else column.table),
+                    )
+                    for column in COLUMNS
+                ]
+            )
 
-    # ---- what numbers stand for
-
-    def texts(self) -> list[bytes]:
-        """Sites, operations, tensors, sets of cores; lines of a site from the innermost outwards."""
-        known = self._lives.texts
-        self._texts += [_field(text.replace("\n", " < ")) for text in known[len(self._texts) :]]
-        return self._texts
-
-    def chips(self) -> list[bytes]:
-        """Unique ids, as everywhere."""
-        known = self._lives.chip_sets
-        self._chips += [" ".join(f"{chip:#x}" for chip in chips).encode() for chips in known[len(self._chips) :]]
-        return self._chips
-
-    def processes(self, what: str) -> list[bytes]:
-        """What is known of each."""
-        return [_field(str(getattr(one, what))) for one in self._lives.processes]
-
-    def phases(self) -> list[bytes]:
-        """Their names; number 0 is none."""
-        return [b"", *(_field(run.name) for run in self._lives.phases)]
-
-    def clocks(self) -> bytes:
-        """From when on the wall's clock was how far ahead."""
-        return self._clocks
+    def tables(self) -> dict[str, list[bytes]]:
+        """What the numbers of texts stand for by now: fields of CSV, in the order of the numbers."""
+        texts, chip_sets, processes = self._lives.texts, self._lives.chip_sets, self._lives.processes
+        self._texts += [_field(text.replace("\n", " < ")) for text in texts[len(self._texts) :]]  # innermost first
+        self._chips += [" ".join(f"{chip:#x}" for chip in chips).encode() for chips in chip_sets[len(self._chips) :]]
+        return {
+            **_WORDS,
+            "texts": self._texts,
+            "chips": self._chips,
+            "pid": [_field(str(one.pid)) for one in processes],
+            "label": [_field(one.label) for one in processes],
+            "command": [_field(one.command) for one in processes],
+            "phase": [b"", *(_field(run.name) for run in self._lives.phases)],  # number 0 is none
+        }
 
 
 def _clocks(recording: Recording) -> bytes:
@@ -154,14 +137,23 @@ def _words(words: Any) -> list[bytes]:
 
 
 def _flag_words() -> list[bytes]:
+    names = {flag: (flag.name or "").lower().removeprefix("is_") for flag in LifeFlag}
     return [
-        " ".join(flag.name.lower().removeprefix("is_") for flag in LifeFlag if flag & flags and flag.name).encode()
-        for flags in range(_FLAGS_MOST)
+        " ".join(name for flag, name in names.items() if flag & flags).encode() for flags in range(1 << len(LifeFlag))
     ]
 
 
+_WORDS = {
+    "kind": _words(Kind),
+    "pool": _words(Pool),
+    "layout": _words(BufferLayout),
+    "ending": [one.name.lower().encode() for one in Ending],
+    "flags": _flag_words(),
+}
+
+
 def _field(text: str) -> bytes:
-    if not _QUOTED & set(text):
-        return text.encode("utf-8", "replace")
-    quoted: Sequence[str] = ('"', text.replace('"', '""').replace("\r", " "), '"')
-    return "".join(quoted).encode("utf-8", "replace")
+    """As CSV has it: in quotation marks where it must."""
+    if _QUOTED & set(text):
+        text = '"' + text.replace('"', '""').replace("\r", " ").replace("\n", " ") + '"'
+    return text.encode("utf-8", "replace")

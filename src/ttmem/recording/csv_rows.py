@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ttmem import _native
 
-__all__ = ["Field", "Form", "csv_rows"]
+__all__ = ["Field", "Form", "csv_rows", "wall_times"]
 
 
 class Form(IntEnum):
@@ -30,3 +30,8 @@ class Field(NamedTuple):
 def csv_rows(fields: Sequence[Field]) -> bytes:
     """A line for each word of a field; all have as many."""
     return _native.recording.csv_rows([(field.words, int(field.form), field.table) for field in fields])
+
+
+def wall_times(words: bytes, pairs: bytes) -> bytes:
+    """Times since boot as times since 1970, by pairs as of `Form.WALL_TIME`."""
+    return _native.recording.wall_times(words, pairs)

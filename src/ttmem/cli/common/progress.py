@@ -61,7 +61,11 @@ class Progress:
 
     def advance(self, count: int) -> None:
         """That many more are done."""
-        self.done += count
+        self.move(self.done + count)
+
+    def move(self, done: int) -> None:
+        """So far it is."""
+        self.done = done
         if not self._is_shown or (now := self._clock()) < self._next:
             return
         self._next = now + _STEP_SECONDS
