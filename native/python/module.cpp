@@ -13,6 +13,7 @@
 #include "python/client/socket_reports.hpp"
 #include "python/layouts.hpp"
 #include "python/ledger.hpp"
+#include "python/recorded/csv_rows.hpp"
 #include "python/recorded/recording.hpp"
 #include "python/recorded/timeline.hpp"
 #include "python/released.hpp"
@@ -203,6 +204,7 @@ NB_MODULE(_native, module) {
     add_ledger(module);
     add_server(module);
     add_recording(module);
+    add_csv_rows(module);
     add_timeline(module);
 #ifdef TTMEM_WITH_TESTING
     add_testing(module);

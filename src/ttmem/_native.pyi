@@ -567,6 +567,16 @@ class recording:  # really a submodule
         """What lies on core y * 256 + x of a device now, as described in native/python/recorded/watched.hpp."""
 
     @staticmethod
+    def csv_rows(columns: list[tuple[bytes, int, Any]]) -> bytes:
+        """Columns of 64-bit words as lines of CSV: (words, form, table); forms: 0 numbers, 1 nothing for 0, 2 places in
+        a list of fields, 3 times since boot as times since 1970, by bytes of pairs (from when on, what to add),
+        4 programs."""
+
+    @staticmethod
+    def wall_times(words: bytes, pairs: bytes) -> bytes:
+        """Times since boot as times since 1970, as in `csv_rows`."""
+
+    @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:
         """All blocks up to the first that is not as it was written, and what is wrong there or "": (offset, size, kind,
         parts, codec, rows, first_ns, last_ns, wall_offset_ns, lost records, segment, number, balances as (chip, whether

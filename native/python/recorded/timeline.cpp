@@ -30,7 +30,7 @@ bool play(Timeline& timeline, Books& ledger, recording::Replay& replay, nb::byte
     return has_stopped;
 }
 
-nb::str text(const std::string& value) { return nb::str(value.data(), value.size()); }
+nb::str shown_text(const std::string& value) { return nb::str(value.data(), value.size()); }
 
 nb::list series_rows(const Timeline& timeline) {
     nb::list rows;
@@ -47,7 +47,7 @@ nb::list series_rows(const Timeline& timeline) {
 nb::list process_rows_of(const Timeline& timeline) {
     nb::list rows;
     for (const Who& who : timeline.processes())
-        rows.append(nb::make_tuple(who.pid, who.started_ns, text(who.label), text(who.command)));
+        rows.append(nb::make_tuple(who.pid, who.started_ns, shown_text(who.label), shown_text(who.command)));
     return rows;
 }
 
@@ -60,7 +60,7 @@ nb::list track_rows(const Timeline& timeline) {
 nb::list phase_rows_of(const Timeline& timeline) {
     nb::list rows;
     for (const Phase& phase : timeline.phases())
-        rows.append(nb::make_tuple(phase.track, text(phase.name), phase.began_ns, phase.ended_ns));
+        rows.append(nb::make_tuple(phase.track, shown_text(phase.name), phase.began_ns, phase.ended_ns));
     return rows;
 }
 

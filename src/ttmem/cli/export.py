@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
-FORMATS = ("perfetto", "speedscope")
+FORMATS = ("perfetto", "parquet", "csv", "speedscope")
 
 
 class Window(NamedTuple):
@@ -39,11 +39,16 @@ def export(
 ) -> int:
     """Write RECORDING, or a time of it, in a format of another program.
 
-    perfetto: a trace for ui.perfetto.dev. speedscope: what was alive at each peak, by line, for speedscope.app.
+    perfetto: a trace for ui.perfetto.dev. parquet, csv: one row for each allocation, with both its ends.
+    speedscope: what was alive at each peak, by line, for speedscope.app.
     """
     from ttmem.export.output import Output
     from ttmem.recording import Recording
 
+    if form == "parquet":
+        from ttmem.export.parquet import check_duckdb
+
+        check_duckdb()
     try:
         file = Output(output, is_forced=is_forced)
     except CannotExport as error:
@@ -53,7 +58,7 @@ def export(
         window = _window(recording, from_text, until_text)
         with Progress(f"exporting {path.name}", total=recording.row_count) as progress:
             recording.on_read = progress.advance
-            said = _WRITERS[form](recording, file, window)
+            said = _WRITERS[form](recording, file, window, progress)
     for trouble in recording.troubles:
         click.echo(f"ttmem: not exported, for it is damaged: {trouble}", err=True)
     from ttmem.view.texts import size_text
@@ -70,14 +75,14 @@ def _window(recording: "Recording", from_text: str | None, until_text: str | Non
     return Window(from_ns, until_ns)
 
 
-def _perfetto(recording: "Recording", file: "Output", window: Window) -> str:
+def _perfetto(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
     from ttmem.export.perfetto import write_perfetto
     from ttmem.view.texts import plural
 
     done = write_perfetto(recording, file.write, from_ns=window.from_ns, until_ns=window.until_ns)
     if done.slot_ns:
         click.echo(
-            f"ttmem: too many for a viewer: of each {done.slot_ns / 1e6:.3f} ms the lowest, highest and last are shown",
+            f"ttmem: too many for a viewer: of each {done.slot_ns / 1e6:.3f} ms it has the lowest, highest and last",
             err=True,
         )
     if done.is_core_sampled:
@@ -88,7 +93,29 @@ def _perfetto(recording: "Recording", file: "Output", window: Window) -> str:
     )
 
 
-def _speedscope(recording: "Recording", file: "Output", window: Window) -> str:
+def _csv(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
+    from ttmem.export.life_rows import LifeRows
+    from ttmem.view.texts import plural
+
+    rows = LifeRows(recording, from_ns=window.from_ns, until_ns=window.until_ns)
+    for part in rows.csv():
+        file.write(part)
+    return plural(rows.count, "row", "s")
+
+
+def _parquet(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
+    from ttmem.export.life_rows import LifeRows
+    from ttmem.export.parquet import write_parquet
+    from ttmem.view.texts import plural
+
+    rows = LifeRows(recording, from_ns=window.from_ns, until_ns=window.until_ns)
+    read_count = progress.total
+    progress.total *= 2  # read, and written
+    write_parquet(rows, file.fresh, lambda share: progress.move(read_count + int(share * read_count)))
+    return plural(rows.count, "row", "s")
+
+
+def _speedscope(recording: "Recording", file: "Output", window: Window, progress: Progress) -> str:
     from ttmem.export.speedscope import write_speedscope
     from ttmem.view.texts import plural
 
@@ -96,4 +123,4 @@ def _speedscope(recording: "Recording", file: "Output", window: Window) -> str:
     return plural(count, "profile", "s")
 
 
-_WRITERS = {"perfetto": _perfetto, "speedscope": _speedscope}
+_WRITERS = {"perfetto": _perfetto, "parquet": _parquet, "csv": _csv, "speedscope": _speedscope}

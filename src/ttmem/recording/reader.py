@@ -113,7 +113,7 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.on_read: Callable[[int], None] = _ignore  # told how many rows were gone through
+        self.on_read: Callable[[int], None] = _ignore  # told how many events were gone through
         self.meta: Meta = read_meta(path)
         self.segments = [segment for number in segment_numbers(path) if (segment := _segment(path, number)).blocks]
         if not self.segments:
@@ -243,11 +243,13 @@ class Recording:
     ) -> bool:
         """Plays one block, as far as limits say; whether it stopped there."""
         segment = self.segments[number]
+        block = segment.blocks[place]
         try:
-            is_there = replay.apply(ledger, segment.plain(segment.blocks[place]), **limits)
+            is_there = replay.apply(ledger, segment.plain(block), **limits)
         except ValueError as error:
             raise RecordingDamaged(f"{segment.path}: {error}") from None
-        self.on_read(replay.position() - limits.get("skip", 0))
+        if block.kind == EVENTS:
+            self.on_read(replay.position() - limits.get("skip", 0))
         return is_there
 
     def play(

@@ -131,7 +131,7 @@ class Timeline:
         for block in _playable(segment):
             if self._native.play(ledger, replay, segment.plain(block)):
                 break
-            self._recording.on_read(block.row_count)
+            self._recording.on_read(block.row_count if block.kind == EVENTS else 0)
         if is_last:
             self._native.finish(ledger, min(replay.time_ns() or self.from_ns, self.until_ns))
         self.gap_peaks += [

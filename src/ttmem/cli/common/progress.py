@@ -60,8 +60,12 @@ class Progress:
             self._is_drawn = False
 
     def advance(self, count: int) -> None:
-        """Count what was done since."""
-        self.done += count
+        """That many more are done."""
+        self.move(self.done + count)
+
+    def move(self, done: int) -> None:
+        """So far it is."""
+        self.done = done
         if not self._is_shown or (now := self._clock()) < self._next:
             return
         self._next = now + _STEP_SECONDS
