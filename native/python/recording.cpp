@@ -198,16 +198,27 @@ void read_names_block(Replay& replay, nb::handle buffer) {
 }
 
 bool apply(Replay& replay, Books& ledger, nb::handle buffer, uint64_t until_ns, uint64_t chip, uint32_t pool,
-           int64_t bytes) {
+           int64_t bytes, uint32_t first_row) {
     const View view(buffer);
     const StoredBlock block = plain(view.bytes());
     std::string error;
     bool has_stopped = false;
-    const Until until{until_ns, chip, pool, bytes};
+    const Until until{until_ns, chip, pool, bytes, first_row};
     const bool is_read =
         ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error); });
     if (!is_read) throw std::invalid_argument(error);
     return has_stopped;
+}
+
+nb::list phase_moment_rows(const Replay& replay, nb::handle buffer) {
+    const View view(buffer);
+    std::vector<PhaseMoment> found;
+    std::string error;
+    if (!replay.phase_moments(plain(view.bytes()), found, error)) throw std::invalid_argument(error);
+    nb::list rows;
+    for (const PhaseMoment& one : found)
+        rows.append(nb::make_tuple(one.time_ns, one.is_begin, one.pid, nb::str(one.name.data(), one.name.size())));
+    return rows;
 }
 
 nb::dict phase_rows(const Replay& replay) {
@@ -250,7 +261,9 @@ void add_recording(nb::module_& module) {
         .def("__init__", make_replay, nb::arg("ledger"), nb::keep_alive<1, 2>())
         .def("read_names", read_names_block, nb::arg("block"))
         .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
-             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0)
+             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("first_row") = 0)
+        .def("phase_moments", phase_moment_rows, nb::arg("block"))
+        .def("rows_of_block", &Replay::rows_of_block)
         .def("phases", phase_rows)
         .def("gap_peaks", gap_peak_rows)
         .def("lost", lost_rows)

@@ -462,13 +462,13 @@ class recording:  # really a submodule
         """A recording back into a ledger of its own, block by block. A block that is none is a ValueError."""
 
         def __init__(self, ledger: Ledger) -> None: ...
-        def read_names(self, block: bytes) -> None:
-            """All blocks of names of a segment come before the others."""
+        def read_names(self, block: bytes) -> None: ...  # all of a segment come before its other blocks
+        def apply(self, ledger: Ledger, block: bytes, until_ns: int = ..., **limits: int) -> bool:
+            """Up to a time (CLOCK_MONOTONIC), or until `pool` of `chip` holds `bytes`; whether it stopped there. Rows
+            before `first_row` were applied earlier."""
 
-        def apply(
-            self, ledger: Ledger, block: bytes, until_ns: int = ..., chip: int = 0, pool: int = ..., bytes: int = 0
-        ) -> bool:
-            """Up to a time (CLOCK_MONOTONIC), or until a pool of a chip holds `bytes`; whether it stopped there."""
+        def phase_moments(self, block: bytes) -> list[tuple[int, bool, int, str]]:
+            """Phases that begin or end in a block: (CLOCK_MONOTONIC, whether it begins, pid, name). Applies nothing."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
@@ -476,12 +476,11 @@ class recording:  # really a submodule
         def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
             """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
 
-        def lost(self) -> list[int]:
-            """Keys of processes of which is not known what they hold now."""
-
+        def lost(self) -> list[int]: ...  # keys of processes of which is not known what they hold now
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...
+        def rows_of_block(self) -> int: ...  # of the last one, that are applied
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

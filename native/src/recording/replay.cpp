@@ -65,6 +65,7 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
     has_stopped = false;
     const auto held = collector_.hold();
     Row row;
+    for (rows_of_block_ = 0; rows_of_block_ < until.first_row && rows.next(row);) ++rows_of_block_;
     while (!has_stopped && rows.next(row)) {
         const bool is_event = block.head.kind == BlockKind::events;
         if (is_event && row.words.time > until.time_ns) {
@@ -73,10 +74,27 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
         }
         apply_row(row);
         ++row_count_;
+        ++rows_of_block_;
         if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
         has_stopped = is_event && until.pool < kPools && is_reached(until);
     }
     for (auto& [number, player] : players_) ++player.process->figures;
+    if (!rows.has_failed()) return true;
+    error = "its rows are none";
+    return false;
+}
+
+bool Replay::phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const {
+    RowDecoder rows(block.payload, block.head.row_count);
+    Row row;
+    while (rows.next(row)) {
+        const Type type = row.words.type();
+        if (type != Type::phase_began && type != Type::phase_ended) continue;
+        const auto named = names_.find(row.process);
+        if (named == names_.end()) continue;
+        const std::string name = named->second.item(PhaseRecord::unpack(row.words).name, Item::text);
+        found.push_back({row.words.time, named->second.facts.pid, type == Type::phase_began, name});
+    }
     if (!rows.has_failed()) return true;
     error = "its rows are none";
     return false;

@@ -36,6 +36,15 @@ struct Until {
     uint64_t chip = 0;
     uint32_t pool = kPools;  // kPools: of none
     int64_t bytes = 0;
+    uint32_t first_row = 0;  // rows of the block before this one were applied earlier
+};
+
+/// Where a phase begins or ends: CLOCK_MONOTONIC, as rows have it.
+struct PhaseMoment {
+    uint64_t time_ns = 0;
+    uint32_t pid = 0;
+    bool is_begin = false;
+    std::string name;
 };
 
 class Replay {
@@ -47,7 +56,12 @@ public:
     /// Applies a block of events or a keyframe; `has_stopped`: it came to where `until` says. False for rows that are none.
     bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error);
 
+    /// Every beginning and end of a phase in a block of events, of which nothing is applied. False for rows that are none.
+    bool phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const;
+
     uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row
+    /// Rows of the block of the last `apply` that are behind us.
+    uint32_t rows_of_block() const { return rows_of_block_; }
     int64_t wall_offset_ns() const { return wall_offset_ns_; }
     uint64_t row_count() const { return row_count_; }
     const std::vector<GapPeak>& gap_peaks() const { return gap_peaks_; }
@@ -78,6 +92,7 @@ private:
     std::unordered_map<uint32_t, Player> players_;
     std::vector<GapPeak> gap_peaks_;
     uint64_t time_ns_ = 0, row_count_ = 0;
+    uint32_t rows_of_block_ = 0;
     int64_t wall_offset_ns_ = 0;
     int64_t watched_ = -1;  // the device that `until` names
 };

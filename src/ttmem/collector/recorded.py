@@ -5,6 +5,7 @@ beside the segments as answers of the collector that recorded them: `keep_incide
 """
 
 import os
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,31 +20,43 @@ from ttmem.snapshot import Host, Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.values import TimeNs, replace
+from ttmem.sources.procfs import user_name
 
-__all__ = ["KeptIncidents", "Moment", "keep_incidents"]
+__all__ = ["KeptIncidents", "Moment", "context_of", "keep_incidents", "new_ledger"]
 
 _INCIDENTS, _SNAPSHOT = "incidents", "snapshot.json"
 
 Row = Sequence[Any]  # of `Ledger.allocations`
 
 
+def new_ledger() -> _native.Ledger:
+    """One to play a recording into."""
+    ledger = _native.Ledger()
+    for arch, sizes in bank_sizes().items():
+        ledger.set_bank_sizes(arch, *sizes)
+    return ledger
+
+
+def context_of(recording: Recording) -> SnapshotContext:
+    """What snapshots of a recording say besides figures."""
+    return SnapshotContext(
+        source=f"recording {recording.path}",
+        places=(str(recording.path),),
+        host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
+        user_of=user_name if recording.meta.host == socket.gethostname() else str,
+    )
+
+
 class Moment:
     """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, or at its end."""
 
     def __init__(self, recording: Recording, *, at_ns: int | None = None, peak: Peak | None = None) -> None:
-        self._ledger = _native.Ledger()
-        for arch, sizes in bank_sizes().items():
-            self._ledger.set_bank_sizes(arch, *sizes)
+        self._ledger = new_ledger()
         self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak)
         self.monotonic_ns = at_ns if at_ns is not None else self._replay.time_ns()
         self.time_ns = TimeNs(self.monotonic_ns + self._replay.wall_offset_ns())
-        context = SnapshotContext(
-            source=f"recording {recording.path}",
-            places=(str(recording.path),),
-            host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
-            user_of=str,
-        )
-        self.snapshot: Snapshot = replace(Snapshots(self._ledger).snapshot(context), time_ns=self.time_ns)
+        snapshot = Snapshots(self._ledger).snapshot(context_of(recording))
+        self.snapshot: Snapshot = replace(snapshot, time_ns=self.time_ns)
         self.phases = self._replay.phases()  # by process key: (name, began, ended or 0, thread)
         self.gap_peaks = self._replay.gap_peaks()  # (process key, chips, pool, bytes, time_ns)
         self.lost_keys = frozenset(self._replay.lost())  # of processes of which is not known what they hold
