@@ -463,9 +463,28 @@ class recording:  # really a submodule
 
         def __init__(self, ledger: Ledger) -> None: ...
         def read_names(self, block: bytes) -> None: ...  # all of a segment come before its other blocks
-        def apply(self, ledger: Ledger, block: bytes, until_ns: int = ..., **limits: int) -> bool:
-            """Up to a time (CLOCK_MONOTONIC), or until `pool` of `chip` holds `bytes`; whether it stopped there. Rows
-            before `first_row` were applied earlier."""
+        def apply(
+            self,
+            ledger: Ledger,
+            block: bytes,
+            until_ns: int = ...,
+            chip: int = 0,
+            pool: int = ...,
+            bytes: int = 0,
+            skip: int = 0,
+            rows: int = ...,
+        ) -> bool:
+            """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
+            there. `skip`: rows of this block that were applied before."""
+
+        def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
+            """From now on what no single moment says is kept up, and measured: the fullest core, or `core` (y * 256 + x)."""
+
+        def watched(self, ledger: Ledger) -> tuple[Any, ...]:
+            """That: its rows are described in native/python/watched.hpp."""
+
+        def position(self) -> int:
+            """How many rows of the last block were applied, or skipped."""
 
         def phase_moments(self, block: bytes) -> list[tuple[int, bool, int, str]]:
             """Phases that begin or end in a block: (CLOCK_MONOTONIC, whether it begins, pid, name). Applies nothing."""
@@ -480,7 +499,38 @@ class recording:  # really a submodule
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...
-        def rows_of_block(self) -> int: ...  # of the last one, that are applied
+
+    class Lives:
+        """A recording as lives and events, in columns of 64-bit words (native/src/recording/lives/columns.hpp). Blocks
+        come in their order; one that is none is a ValueError."""
+
+        def __init__(self, from_ns: int = 0, until_ns: int = ..., events: int = ...) -> None: ...
+        def begin_segment(self) -> None: ...
+        def read_names(self, block: bytes) -> None: ...
+        def apply(self, block: bytes) -> bool:
+            """Whether `until_ns` was reached."""
+
+        def finish(self) -> None:
+            """Puts out what is alive."""
+
+        def life_count(self) -> int: ...
+        def event_count(self) -> int: ...
+        def take_lives(self) -> tuple[bytes, ...]:
+            """A column each, in the order of columns.hpp; then there are none."""
+
+        def take_events(self) -> tuple[bytes, ...]: ...
+        def texts(self, first: int = 0) -> list[str]: ...
+        def chip_sets(self, first: int = 0) -> list[tuple[int, ...]]: ...
+        def phases(self) -> list[tuple[Any, ...]]: ...
+        def processes(self) -> list[tuple[Any, ...]]: ...
+        def chips(self) -> list[tuple[int, int, str, str, int, int, int, int, int, tuple[int, ...]]]: ...
+        def alive_count(self) -> int: ...
+        def row_count(self) -> int: ...
+        def wall_offset_ns(self) -> int: ...
+
+    @staticmethod
+    def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
+        """What lies on core y * 256 + x of a device now, as described in native/python/watched.hpp."""
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

@@ -14,7 +14,7 @@ from ttmem.collector.collector import MOST_KERNELS, MOST_STRETCHES
 from ttmem.collector.history import HistoryRecorder
 from ttmem.collector.kernel_tables import kernel_table_of
 from ttmem.collector.rates import RatesRecorder
-from ttmem.collector.recorded import context_of, new_ledger
+from ttmem.collector.recorded import context_of, empty_ledger
 from ttmem.collector.rows import Snapshots
 from ttmem.collector.rows.allocations import process_detail_of
 from ttmem.devices import Pool
@@ -49,7 +49,7 @@ class Playback:
     """One moment of a recording, and then another."""
 
     def __init__(self, recording: Recording, keys: Keys, *, has_all_counts: bool = True) -> None:
-        self._player = Player(recording, new_ledger)
+        self._player = Player(recording, empty_ledger)
         self._keys = keys
         self._has_all_counts = has_all_counts  # launches are counted from the first on, or are not known
         self._snapshots = Snapshots(self._player.ledger)

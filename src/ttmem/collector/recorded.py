@@ -11,48 +11,39 @@ from pathlib import Path
 from typing import Any
 
 from ttmem import _native
+from ttmem.collector.chip_maps import chip_map_of
 from ttmem.collector.chips import bank_sizes
 from ttmem.collector.collector import Collector
 from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.errors import NothingToRead
-from ttmem.recording import Peak, Recording
-from ttmem.snapshot import Host, Snapshot
+from ttmem.recording import CorePeak, Peak, Recording
+from ttmem.snapshot import DeviceUsage, Host, Snapshot
+from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.values import TimeNs, replace
 from ttmem.sources.procfs import user_name
 
-__all__ = ["KeptIncidents", "Moment", "context_of", "keep_incidents", "new_ledger"]
+__all__ = ["KeptIncidents", "Moment", "context_of", "empty_ledger", "keep_incidents"]
 
 _INCIDENTS, _SNAPSHOT = "incidents", "snapshot.json"
 
 Row = Sequence[Any]  # of `Ledger.allocations`
 
 
-def new_ledger() -> _native.Ledger:
-    """One to play a recording into."""
-    ledger = _native.Ledger()
-    for arch, sizes in bank_sizes().items():
-        ledger.set_bank_sizes(arch, *sizes)
-    return ledger
-
-
-def context_of(recording: Recording) -> SnapshotContext:
-    """What snapshots of a recording say besides figures."""
-    return SnapshotContext(
-        source=f"recording {recording.path}",
-        places=(str(recording.path),),
-        host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
-        user_of=user_name if recording.meta.host == socket.gethostname() else str,
-    )
-
-
 class Moment:
-    """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, or at its end."""
+    """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, of a core's, or its end."""
 
-    def __init__(self, recording: Recording, *, at_ns: int | None = None, peak: Peak | None = None) -> None:
-        self._ledger = new_ledger()
-        self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak)
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        at_ns: int | None = None,
+        peak: Peak | None = None,
+        core: CorePeak | None = None,
+    ) -> None:
+        self._ledger = empty_ledger()
+        self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak, core=core)
         self.monotonic_ns = at_ns if at_ns is not None else self._replay.time_ns()
         self.time_ns = TimeNs(self.monotonic_ns + self._replay.wall_offset_ns())
         snapshot = Snapshots(self._ledger).snapshot(context_of(recording))
@@ -64,6 +55,28 @@ class Moment:
     def allocations(self, key: int) -> Sequence[Row]:
         """What a process has alive, as `Ledger.allocations` has it."""
         return self._ledger.allocations(key)
+
+    def chip_map(self, usage: DeviceUsage) -> ChipMap:
+        """What lies where on a chip of the snapshot."""
+        return chip_map_of(usage, self._ledger.chip(usage.device.number, 0))
+
+
+def empty_ledger() -> _native.Ledger:
+    """One that knows how large banks are."""
+    ledger = _native.Ledger()
+    for arch, sizes in bank_sizes().items():
+        ledger.set_bank_sizes(arch, *sizes)
+    return ledger
+
+
+def context_of(recording: Recording) -> SnapshotContext:
+    """Where its figures come from."""
+    return SnapshotContext(
+        source=f"recording {recording.path}",
+        places=(str(recording.path),),
+        host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
+        user_of=user_name if recording.meta.host == socket.gethostname() else str,
+    )
 
 
 def keep_incidents(collector: Collector, directory: Path) -> None:

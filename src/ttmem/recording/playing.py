@@ -69,10 +69,8 @@ class Player:
             self._block, self._rows, self._is_whole = at, first_row, True
             if block.kind == NAMES:
                 continue
-            has_stopped = self.replay.apply(
-                self.ledger, segment.plain(block), until_ns=self._at_ns, first_row=first_row
-            )
-            self._rows, self._is_whole = self.replay.rows_of_block(), not has_stopped
+            has_stopped = self.replay.apply(self.ledger, segment.plain(block), until_ns=self._at_ns, skip=first_row)
+            self._rows, self._is_whole = self.replay.position(), not has_stopped
             if has_stopped:
                 return
 

@@ -16,10 +16,11 @@ from ttmem.errors import RecordingDamaged
 from ttmem.recording.meta import SEALED, SEGMENT, Meta, read_meta
 from ttmem.recording.sealing import plain_block, segment_numbers
 
-__all__ = ["Peak", "RecordedBlock", "Recording", "Segment"]
+__all__ = ["CorePeak", "Peak", "RecordedBlock", "Recording", "Segment"]
 
 NAMES, EVENTS, KEYFRAME = 1, 2, 3
 _FIRST_PART = 1
+_FULLEST_CORE = 64  # in place of a pool
 
 
 class Balance(NamedTuple):
@@ -49,6 +50,7 @@ class RecordedBlock(NamedTuple):
     segment: int
     number: int
     balances: tuple[Balance, ...]
+    cores: tuple[Balance, ...] = ()  # of the fullest core of each chip; it was never higher, but may have been lower
 
     @property
     def is_start(self) -> bool:
@@ -80,7 +82,9 @@ class Segment:
 
 
 def _block(head: Sequence[Any]) -> RecordedBlock:
-    return RecordedBlock._make((*head[:-1], tuple(Balance(*one) for one in head[-1])))
+    balances = [Balance(*one) for one in head[-1]]
+    pools = tuple(one for one in balances if one.pool != _FULLEST_CORE)
+    return RecordedBlock._make((*head[:-1], pools, tuple(one for one in balances if one.pool == _FULLEST_CORE)))
 
 
 class Peak(NamedTuple):
@@ -93,6 +97,18 @@ class Peak(NamedTuple):
     segment: int  # place in the recording
     block: int  # place in the segment
     is_of_gap: bool
+
+
+class CorePeak(NamedTuple):
+    """The highest that a core of a chip was, as it was measured: behind some rows of a block."""
+
+    chip: int
+    size_bytes: int  # with the kernel ring
+    core: tuple[int, int] | None  # its x and y; None: no core differed from the others
+    time_ns: int  # CLOCK_MONOTONIC
+    segment: int
+    block: int
+    row_count: int
 
 
 class Recording:
@@ -179,11 +195,8 @@ class Recording:
         """The segment and the block in which a moment (CLOCK_MONOTONIC) lies."""
         return self._place_of(at_ns, None)
 
-    def play(
-        self, ledger: _native.Ledger, *, until_ns: int | None = None, peak: Peak | None = None
-    ) -> "_native.recording.Replay":
-        """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, or the end."""
-        number, place = self._place_of(until_ns, peak)
+    def begin(self, ledger: _native.Ledger, number: int, place: int) -> "tuple[_native.recording.Replay, int]":
+        """What plays a segment into an empty ledger, and the block to begin with for that at `place`."""
         segment = self.segments[number]
         starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
         if not starts:
@@ -193,17 +206,46 @@ class Recording:
             for block in segment.blocks[: place + 1]:
                 if block.kind == NAMES:
                     replay.read_names(segment.plain(block))
-            for at in range(starts[-1], place + 1):
-                block = segment.blocks[at]
-                if block.kind == NAMES:
-                    continue
-                limits = {"until_ns": until_ns} if until_ns is not None else {}
-                if peak is not None and at >= peak.block and not peak.is_of_gap:
-                    limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
-                if replay.apply(ledger, segment.plain(block), **limits):
-                    break
         except ValueError as error:
             raise RecordingDamaged(f"{segment.path}: {error}") from None
+        return replay, starts[-1]
+
+    def apply(
+        self,
+        replay: "_native.recording.Replay",
+        ledger: _native.Ledger,
+        number: int,
+        place: int,
+        **limits: int,
+    ) -> bool:
+        """Plays one block, as far as limits say; whether it stopped there."""
+        segment = self.segments[number]
+        try:
+            return replay.apply(ledger, segment.plain(segment.blocks[place]), **limits)
+        except ValueError as error:
+            raise RecordingDamaged(f"{segment.path}: {error}") from None
+
+    def play(
+        self,
+        ledger: _native.Ledger,
+        *,
+        until_ns: int | None = None,
+        peak: Peak | None = None,
+        core: CorePeak | None = None,
+    ) -> "_native.recording.Replay":
+        """Brings a ledger, in which nothing is yet, to a moment: that of a time, of a peak, of a core's, or the end."""
+        number, place = (core.segment, core.block) if core is not None else self._place_of(until_ns, peak)
+        replay, start = self.begin(ledger, number, place)
+        for at in range(start, place + 1):
+            if self.segments[number].blocks[at].kind == NAMES:
+                continue
+            limits = {"until_ns": until_ns} if until_ns is not None else {}
+            if peak is not None and at >= peak.block and not peak.is_of_gap:
+                limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
+            if core is not None and at == core.block:
+                limits["rows"] = core.row_count
+            if self.apply(replay, ledger, number, at, **limits):
+                break
         return replay
 
     def _place_of(self, until_ns: int | None, peak: Peak | None) -> tuple[int, int]:
