@@ -462,9 +462,7 @@ class recording:  # really a submodule
         """A recording back into a ledger of its own, block by block. A block that is none is a ValueError."""
 
         def __init__(self, ledger: Ledger) -> None: ...
-        def read_names(self, block: bytes) -> None:
-            """All blocks of names of a segment come before the others."""
-
+        def read_names(self, block: bytes) -> None: ...  # all of a segment come before its other blocks
         def apply(
             self,
             ledger: Ledger,
@@ -488,15 +486,16 @@ class recording:  # really a submodule
         def position(self) -> int:
             """How many rows of the last block were applied, or skipped."""
 
+        def phase_moments(self, block: bytes) -> list[tuple[int, bool, int, str]]:
+            """Phases that begin or end in a block: (CLOCK_MONOTONIC, whether it begins, pid, name). Applies nothing."""
+
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
 
         def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
             """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
 
-        def lost(self) -> list[int]:
-            """Keys of processes of which is not known what they hold now."""
-
+        def lost(self) -> list[int]: ...  # keys of processes of which is not known what they hold now
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...

@@ -105,6 +105,22 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
     return false;
 }
 
+bool Replay::phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const {
+    RowDecoder rows(block.payload, block.head.row_count);
+    Row row;
+    while (rows.next(row)) {
+        const Type type = row.words.type();
+        if (type != Type::phase_began && type != Type::phase_ended) continue;
+        const auto named = names_.find(row.process);
+        if (named == names_.end()) continue;
+        const std::string name = named->second.item(PhaseRecord::unpack(row.words).name, Item::text);
+        found.push_back({row.words.time, named->second.facts.pid, type == Type::phase_began, name});
+    }
+    if (!rows.has_failed()) return true;
+    error = "its rows are none";
+    return false;
+}
+
 bool Replay::is_reached(const Until& until) {
     const std::vector<Device>& devices = collector_.devices().all();
     if (watched_ < 0 || devices[static_cast<size_t>(watched_)].unique_id != until.chip) {

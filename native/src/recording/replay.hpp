@@ -49,6 +49,14 @@ public:
     virtual void row_done() = 0;
 };
 
+/// Where a phase begins or ends: CLOCK_MONOTONIC, as rows have it.
+struct PhaseMoment {
+    uint64_t time_ns = 0;
+    uint32_t pid = 0;
+    bool is_begin = false;
+    std::string name;
+};
+
 class Replay {
 public:
     explicit Replay(Collector& collector) : collector_(collector) {}
@@ -66,6 +74,9 @@ public:
 
     /// Who looks on; nullptr: nobody again.
     void watch(RowWatcher* watcher) { row_watcher_ = watcher; }
+
+    /// Every beginning and end of a phase in a block of events, of which nothing is applied. False for rows that are none.
+    bool phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const;
 
     uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row; while one is applied, of that one
     int64_t wall_offset_ns() const { return wall_offset_ns_; }

@@ -263,9 +263,7 @@ class Monitor(App[None], inherit_bindings=False):
         has_colour = depth is not Depth.NONE
         self._themes = {is_light: theme(is_light=is_light, has_colour=has_colour) for is_light in (False, True)}
         self._shown_seconds = seconds
-        self._feed = Feed(
-            opened, self._deliver, interval_seconds=state.settings.interval, wanted=state.wanted(), first=first
-        )
+        self._feed = Feed(opened, self._deliver, interval_seconds=state.interval, wanted=state.wanted(), first=first)
         self._delivered_at = time.monotonic()
         self._is_leaving = False
         if first is not None:
@@ -332,7 +330,7 @@ class Monitor(App[None], inherit_bindings=False):
         """A query that hangs and a terminal that is gone raise no event."""
         if not self.is_headless and has_hung_up():
             self._leave(_KILLED_BY + signal.SIGHUP)
-        allowed = self.monitor_state.settings.interval + _PATIENCE_SECONDS
+        allowed = self.monitor_state.interval + _PATIENCE_SECONDS
         if time.monotonic() > self._delivered_at + allowed:
             self._change(lambda: self.monitor_state.miss(allowed))
 
@@ -351,7 +349,7 @@ class Monitor(App[None], inherit_bindings=False):
         if state.is_over:
             self._leave(0)
             return
-        self._feed.tune(state.wanted(), interval_seconds=state.settings.interval, is_paused=state.is_paused)
+        self._feed.tune(state.wanted(), interval_seconds=state.interval, is_paused=state.is_paused)
         while state.requests:
             request = state.requests.pop(0)
             if request == "now":

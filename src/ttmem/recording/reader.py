@@ -7,6 +7,7 @@ was alive at a moment follows from the keyframe before it and the blocks between
 import os
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,6 +68,14 @@ class Segment:
         weakref.finalize(self, os.close, self._file)
         heads, self.trouble = _native.recording.scan(str(path))
         self.blocks = [_block(head) for head in heads]
+
+    @property
+    def number(self) -> int:
+        return int(self.path.name.partition(".")[0])
+
+    def has_grown(self) -> bool:
+        """Whether there is more behind its last block."""
+        return bool(self.blocks) and os.fstat(self._file).st_size > self.blocks[-1].offset + self.blocks[-1].size
 
     def plain(self, block: RecordedBlock) -> bytes:
         """Its bytes, unpacked. A damaged block is a ValueError."""
@@ -217,6 +226,18 @@ class Recording:
                 for pool, _, highest, _ in pools:
                     if chip is not None and highest:
                         yield Stretch(number, from_ns, until_ns, chip, pool, highest)
+
+    def with_segments_from(self, number: int) -> "Recording":
+        """The same recording, whose segments from that number on are read again."""
+        fresh = copy(self)
+        found = [_segment(self.path, one) for one in segment_numbers(self.path) if one >= number]
+        kept = [one for one in self.segments if one.number < number or not found]
+        fresh.segments = kept + [segment for segment in found if segment.blocks]
+        return fresh
+
+    def place_at(self, at_ns: int) -> tuple[int, int]:
+        """The segment and the block in which a moment (CLOCK_MONOTONIC) lies."""
+        return self._place_of(at_ns, None)
 
     def begin(self, ledger: _native.Ledger, number: int, place: int) -> "tuple[_native.recording.Replay, int]":
         """What plays a segment into an empty ledger, and the block to begin with for that at `place`."""

@@ -224,6 +224,13 @@ def _openers(frame: MonitorFrame, area: DrawArea) -> list[Line]:
 def _nothing(frame: MonitorFrame) -> list[Line]:
     if frame.telemetry is None:
         return [(Span(" waiting for the driver", Role.DIM),)]
+    if frame.is_recorded:
+        return [
+            (Span(" Sensors are not recorded.", Role.TITLE),),
+            (),
+            (Span(" A recording holds what happened to memory; temperature, power and clocks are known only now:"),),
+            (Span(" ttmem top shows them of now, in this view."),),
+        ]
     return [
         (Span(" The driver reports no chip here.", Role.TITLE),),
         (),
