@@ -36,6 +36,7 @@ def _pids(context: click.Context, param: click.Parameter, value: str | None) -> 
     help="The recording: a directory NAME.ttmem.",
 )
 @click.option("--force", "is_forced", is_flag=True, help="Replace a recording of that name.")
+@click.option("--append", "is_continued", is_flag=True, help="Go on with a recording of that name.")
 @click.option("--label", metavar="TEXT", default="", help="The name it goes by in reports.")
 @click.option("--redact", "is_redacted", is_flag=True, help="Write neither command lines nor paths.")
 @click.option(
@@ -52,6 +53,7 @@ def record(
     *,
     output: Path,
     is_forced: bool,
+    is_continued: bool,
     label: str,
     is_redacted: bool,
     last_seconds: float | None,
@@ -76,12 +78,14 @@ def record(
         record_until_interrupted,
     )
 
+    if is_forced and is_continued:
+        raise click.UsageError("--force replaces a recording and --append goes on with it: expected one of them")
     if command:
         if pids:
             raise click.UsageError("--pid is for processes that run already; without it COMMAND is recorded")
         if seconds is not None:
             raise click.UsageError("--for is for a recording without a COMMAND, which ends with its program")
-        path = checked_output(output, is_forced=is_forced)
+        path = checked_output(output, is_forced=is_forced, is_continued=is_continued)
         return _record_command(command, label, is_plain, RecordingOrder(path, is_redacted, last_seconds, max_bytes))
     from ttmem.cli.program import raise_descriptor_limit
     from ttmem.collector import Collector
@@ -91,7 +95,7 @@ def record(
     places = Places.from_environment(os.environ, uid=os.geteuid())
     collector = Collector(places)
     journals = _journals_of(places, collector, pids, mark) if pids else None
-    path = checked_output(output, is_forced=is_forced)
+    path = checked_output(output, is_forced=is_forced, is_continued=is_continued)
     with ended_by_ctrl_c() as is_interrupted:
         recording = LiveRecording(
             path, collector, label=label, is_redacted=is_redacted, last_seconds=last_seconds, max_bytes=max_bytes

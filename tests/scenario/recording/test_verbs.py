@@ -122,3 +122,13 @@ def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: 
     record(journals, "-o", str(tmp_path / "run"), "--", "sh", "-c", f"echo $TTMEM_RING_WISH > {told}")
 
     assert told.read_text() == "262144\n"
+
+
+def test_a_recording_goes_on_when_that_is_asked_for(journals: Path, recording: str) -> None:
+    again = ttmem(journals, "record", "-o", recording, "--append", "--", sys.executable, "-c", PROGRAM)
+    both = ttmem(journals, "record", "-o", recording, "--append", "--force", "--", "true")
+
+    assert (again.returncode, both.returncode) == (0, 2)
+    assert len(Recording(Path(recording)).segments) == 2
+    [pool] = report(journals, recording)["pools"]
+    assert pool["size_bytes"] == 4 << 20

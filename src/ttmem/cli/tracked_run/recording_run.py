@@ -25,15 +25,20 @@ _SHOW_SECONDS = 0.1
 _SUFFIX = ".ttmem"
 
 
-def checked_output(path: Path, *, is_forced: bool) -> Path:
+def checked_output(path: Path, *, is_forced: bool, is_continued: bool = False) -> Path:
     """The directory of a recording, which must not be there yet; with force, an older recording goes."""
     if path.name and not path.suffix:
         path = path.with_name(path.name + _SUFFIX)
     if not path.exists():
         return path
     is_recording = path.is_dir() and (path / "meta.json").exists()
+    if is_continued and is_recording:
+        return path
     if not is_forced:
-        raise CannotRecord(f"{path} is there already; choose another name, or --force to replace that recording")
+        raise CannotRecord(
+            f"{path} is there already; choose another name, --append to go on with that recording, "
+            "or --force to replace it"
+        )
     if not is_recording:
         raise CannotRecord(f"{path} is there and is no recording, so --force does not remove it; choose another name")
     shutil.rmtree(path)
