@@ -81,10 +81,7 @@ def record(
     if is_forced and is_continued:
         raise click.UsageError("--force replaces a recording and --append goes on with it: expected one of them")
     if command:
-        if pids:
-            raise click.UsageError("--pid is for processes that run already; without it COMMAND is recorded")
-        if seconds is not None:
-            raise click.UsageError("--for is for a recording without a COMMAND, which ends with its program")
+        _refuse_beside_command(pids, seconds)
         path = checked_output(output, is_forced=is_forced, is_continued=is_continued)
         return _record_command(command, label, is_plain, RecordingOrder(path, is_redacted, last_seconds, max_bytes))
     from ttmem.cli.program import raise_descriptor_limit
@@ -117,6 +114,13 @@ def record(
         recording.close()
     click.echo(f"ttmem: {recording.row_count:,} events in {path}; ttmem report {path}", err=True)
     return 0
+
+
+def _refuse_beside_command(pids: tuple[int, ...], seconds: float | None) -> None:
+    if pids:
+        raise click.UsageError("--pid is for processes that run already; without it COMMAND is recorded")
+    if seconds is not None:
+        raise click.UsageError("--for is for a recording without a COMMAND, which ends with its program")
 
 
 def _record_command(command: tuple[str, ...], label: str, is_plain: bool, order: "RecordingOrder") -> int:
