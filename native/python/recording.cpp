@@ -12,7 +12,7 @@
 
 #include "python/books.hpp"
 #include "python/buffers.hpp"
-#include "python/watched.hpp"
+#include "python/watch/watched.hpp"
 #include "recording/block.hpp"
 #include "recording/recorder.hpp"
 #include "recording/replay.hpp"

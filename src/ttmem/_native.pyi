@@ -483,7 +483,7 @@ class recording:  # really a submodule
             """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
 
         def watched(self, ledger: Ledger) -> tuple[Any, ...]:
-            """That: its rows are described in native/python/watched.hpp."""
+            """That: its rows are described in native/python/watch/watched.hpp."""
 
         def position(self) -> int:
             """How many rows of the last block were applied, or skipped."""
@@ -531,7 +531,7 @@ class recording:  # really a submodule
 
     @staticmethod
     def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
-        """What lies on core y * 256 + x of a device now, as described in native/python/watched.hpp."""
+        """What lies on core y * 256 + x of a device now, as described in native/python/watch/watched.hpp."""
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

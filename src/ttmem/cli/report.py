@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ttmem.cli.common.growing import growing_options, show_growing
 from ttmem.cli.common.moments import highest_peak, moment_ns
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
     from ttmem.analysis.alive import ByWord
     from ttmem.cli.recorded_answers import Answered, Asked
+    from ttmem.recording import Recording
 
 __all__ = ["report"]
 
@@ -73,10 +75,20 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
     help="site,operation,phase,kind,program,thread,process,chip,core",
 )
 @click.option("--all", "is_whole", is_flag=True, help="All sums, not the largest five.")
+@growing_options
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/report.md).")
 @click.option("-U", "--ascii", "--no-unicode", "is_ascii", is_flag=True, help="Marks in ASCII.")
 @click.option("-C", "--no-color", "is_colourless", is_flag=True, help="No colours (NO_COLOR does the same).")
-def report(*, path: Path, is_json: bool, is_ascii: bool, is_colourless: bool, **asked: Any) -> int:
+def report(
+    *,
+    path: Path,
+    growing: str | None,
+    warmup_count: int,
+    is_json: bool,
+    is_ascii: bool,
+    is_colourless: bool,
+    **asked: Any,
+) -> int:
     """Show what a recording says, on one page: peaks, what was alive then, incidents, holes, advice.
 
     With --at, all pools at one moment instead; `peak` is the highest of --peak (dram unless said otherwise).
@@ -86,8 +98,15 @@ def report(*, path: Path, is_json: bool, is_ascii: bool, is_colourless: bool, **
     from ttmem.view.page import PageOptions
     from ttmem.view.screen import Screen
 
+    recording = Recording(path)
+    if growing:
+        _refuse_second(growing, asked)
+        most = 0 if asked["is_whole"] else _MOST
+        looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
+        show_growing(recording, growing, warmups=warmup_count, most=most, **looks)
+        return 0
     try:
-        found = _answered(Recording(path), **asked)
+        found = _answered(recording, **asked)
     except SelectionError as error:
         hint = "--core" if str(error).startswith("no core") else "--chip"
         raise click.BadParameter(str(error), param_hint=hint) from error
@@ -99,8 +118,18 @@ def report(*, path: Path, is_json: bool, is_ascii: bool, is_colourless: bool, **
     return 0
 
 
+def _refuse_second(first: str, asked: dict[str, Any]) -> None:
+    """One question at a time."""
+    others = [name for name in (*_ANSWERS, "core") if asked[name]] + (["at"] if asked["moment"] else [])
+    if others:
+        other = f"--{others[0].replace('_', '-')}"
+        raise click.BadParameter(
+            f"--{first.replace('_', '-')} and {other} are two questions: ask one", param_hint=other
+        )
+
+
 def _answered(
-    recording: Any,
+    recording: "Recording",
     *,
     pool_word: str | None,
     chip: str | None,
@@ -116,10 +145,9 @@ def _answered(
     pool = Pool[pool_word.upper()] if pool_word else None
     asked = Asked(recording, by or ("site",), pool, chip, 0 if is_whole else _MOST)
     names = [name for name, is_wanted in flags.items() if is_wanted] + (["core"] if core is not None else [])
-    if len(names) > 1 or (names and moment is not None):
-        words = [f"--{name.replace('_', '-')}" for name in [*names, *(["at"] if moment is not None else [])]]
-        raise click.BadParameter(f"{words[0]} and {words[1]} are two questions: ask one", param_hint=words[1])
     if names:
+        others = flags | {"core": core is not None, "moment": moment is not None, names[0]: False}
+        _refuse_second(names[0], others)
         return answered(names[0], asked._replace(core=core if isinstance(core, tuple) else None))
     if moment is not None or pool is not None or by:
         return _pools(asked, moment)
