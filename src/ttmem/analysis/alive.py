@@ -1,5 +1,4 @@
-"""What was alive at a moment, summed up by line, operation, phase, kind, program, thread, process,
-chip or core.
+"""What was alive at a moment, summed up by line, operation, phase, kind, program, thread, process, chip or core.
 
 From rows of `Ledger.allocations` and phases of a recording. A sum is of one pool of one chip: what lies on a mesh
 counts once on each of its chips, as the chip's own figure has it.
@@ -16,6 +15,7 @@ from ttmem.snapshot.values import Answer, ChipId, ChipName, Count, Struct, TimeN
 __all__ = [
     "BY_WORDS",
     "AliveSum",
+    "AliveView",
     "ByWord",
     "Entry",
     "GapPeak",
@@ -44,6 +44,14 @@ class AliveSum(Struct, frozen=True):
     count: Count
 
 
+class AliveView(Struct, frozen=True):
+    """The same allocations, summed up by another word."""
+
+    by: ByWord
+    sums: tuple[AliveSum, ...]  # the largest first
+    more_sum_count: Count
+
+
 class PoolAlive(Struct, frozen=True, kw_only=True):
     """One pool of some chips that had the same at a moment."""
 
@@ -57,6 +65,7 @@ class PoolAlive(Struct, frozen=True, kw_only=True):
     listed_bytes: Count  # what all of `sums` are together, before the smallest were left out
     sums: tuple[AliveSum, ...]  # the largest first
     more_sum_count: Count
+    views: tuple[AliveView, ...] = ()
 
 
 class GapPeak(Struct, frozen=True, kw_only=True):

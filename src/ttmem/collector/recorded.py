@@ -71,10 +71,7 @@ class Moment:
     def on_core(self, device: Device, core: tuple[int, int]) -> list[OnCore]:
         """What lies on one core of a chip of the snapshot, the largest first within each process."""
         rows = _native.recording.on_core(self._ledger, device.number, core[1] * 256 + core[0])
-        return [
-            OnCore(process, kind, number, sequence, Pool.numbered(pool), *place)
-            for process, kind, number, sequence, pool, *place in rows
-        ]
+        return [OnCore._make((*row[:4], Pool.numbered(row[4]), *row[5:])) for row in rows]
 
 
 def empty_ledger() -> _native.Ledger:

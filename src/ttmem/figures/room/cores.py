@@ -13,7 +13,7 @@ from ttmem.recording import CorePeak
 
 __all__ = ["cores_report"]
 
-_MEASURED = "measured behind every event that could have made it higher"
+_MEASURED = "looked at behind every event that could have made it higher"
 
 
 def cores_report(run: Run, *, by: Sequence[ByWord], asked: tuple[int, int] | None, most: int) -> CoresReport:

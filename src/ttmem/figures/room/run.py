@@ -1,7 +1,6 @@
 """A recorded run that is asked several things: its chips and moments are found once."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 from ttmem.analysis.alive import BY_WORDS, ByWord, Entry, Phases, names_of
@@ -31,38 +30,19 @@ class Run:
 
     def __init__(self, recording: Recording, *, chip: str | None = None, instant_count: int = INSTANTS) -> None:
         self.recording = recording
-        self._word, self._instant_count = chip, instant_count
+        self._instant_count = instant_count
+        self._walk: Walk | None = None
+        self.usages = _chosen(Moment(recording).snapshot.devices, chip)  # by unique id, in their order
+        self.incidents = _incidents(recording)  # all that were recorded, in their order
 
-    @cached_property
-    def end(self) -> Moment:
-        return Moment(self.recording)
-
-    @cached_property
-    def usages(self) -> dict[int, DeviceUsage]:
-        """The chips that are meant, by unique id, in their order."""
-        usages = sorted(self.end.snapshot.devices, key=lambda usage: place_of(usage.device))
-        if self._word is not None:
-            is_meant = device_test(self._word)
-            chosen = [usage for usage in usages if is_meant(usage.device)]
-            if not chosen:
-                known = known_devices(usage.device for usage in usages)
-                raise SelectionError(f"no chip {self._word} in this recording; {known}")
-            usages = chosen
-        return {usage.device.unique_id: usage for usage in usages}
-
-    @cached_property
-    def incidents(self) -> list[tuple[ProcessUsage, Incident]]:
-        """All that were recorded, in their order."""
-        try:
-            processes = KeptIncidents(self.recording.path).snapshot().processes
-        except NothingToRead:
-            return []
-        found = [(process, one) for process in processes for one in process.incidents]
-        return sorted(found, key=lambda one: one[1].time_ns)
-
-    @cached_property
+    @property
     def walk(self) -> Walk:
-        """Through all of it, with instants evenly apart and those of incidents."""
+        """Through all of it, with instants evenly apart and those of incidents; gone once."""
+        if self._walk is None:
+            self._walk = self._walked()
+        return self._walk
+
+    def _walked(self) -> Walk:
         first, last = self.recording.first_ns, self.recording.last_ns
         steps = max(1, self._instant_count)
         times = {first + (last - first) * step // steps for step in range(1, steps + 1)}
@@ -103,6 +83,26 @@ class Run:
         return Lives(self.recording, **limits)
 
 
+def _chosen(devices: Iterable[DeviceUsage], word: str | None) -> dict[int, DeviceUsage]:
+    usages = sorted(devices, key=lambda usage: place_of(usage.device))
+    if word is not None:
+        is_meant = device_test(word)
+        chosen = [usage for usage in usages if is_meant(usage.device)]
+        if not chosen:
+            raise SelectionError(f"no chip {word} in this recording; {known_devices(one.device for one in usages)}")
+        usages = chosen
+    return {usage.device.unique_id: usage for usage in usages}
+
+
+def _incidents(recording: Recording) -> list[tuple[ProcessUsage, Incident]]:
+    try:
+        processes = KeptIncidents(recording.path).snapshot().processes
+    except NothingToRead:
+        return []
+    found = [(process, one) for process in processes for one in process.incidents]
+    return sorted(found, key=lambda one: one[1].time_ns)
+
+
 class Rows:
     """What is alive at a moment, as entries that can be summed up."""
 
@@ -140,6 +140,8 @@ class LifeNames:
         self._lives, self._by = lives, by
         self._columns = tuple(_COLUMNS[word] for word in by)
         self._names: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._phases: list[PhaseRun] = []
+        self._processes: list[LifeProcess] = []
 
     def key(self, batch: Batch, at: int) -> tuple[int, ...]:
         """What `names` wants of the life at some place of a batch."""
@@ -147,17 +149,11 @@ class LifeNames:
 
     def names(self, key: tuple[int, ...]) -> tuple[str, ...]:
         """Once all is read."""
+        if not self._processes:
+            self._phases, self._processes = self._lives.phases, self._lives.processes
         if key not in self._names:
             self._names[key] = tuple(self._name(word, one) for word, one in zip(self._by, key, strict=True))
         return self._names[key]
-
-    @cached_property
-    def _phases(self) -> list[PhaseRun]:
-        return self._lives.phases
-
-    @cached_property
-    def _processes(self) -> list[LifeProcess]:
-        return self._lives.processes
 
     def _name(self, word: ByWord, number: int) -> str:
         match word:
