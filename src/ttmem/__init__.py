@@ -6,6 +6,7 @@ its calls with `AllocationClient`, and a runtime is given a `GraphTracker`. Noth
 
 `PUBLIC_NAMES` is the only list of what `import ttmem` offers. A name is loaded when it is first used, so `ttmem --help`
 never loads the client; type checkers read `__init__.pyi`, which `python -m tools.public_names` writes from the table.
+PYTEST_DONT_REWRITE: assertions here are not those of tests.
 """
 
 import os
