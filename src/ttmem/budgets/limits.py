@@ -7,7 +7,7 @@ import pytest
 
 from ttmem.view.texts import size_of_text
 
-__all__ = ["CORE", "MEASURED_POOLS", "Increase", "Limit", "limits_of", "parsed_limits"]
+__all__ = ["CORE", "MEASURED_POOLS", "Increase", "Limit", "limits_of", "parsed_limits", "warmups_of"]
 
 CORE = "l1_per_core"
 MEASURED_POOLS = ("dram", "l1", "l1_small", "trace")
@@ -61,6 +61,17 @@ def limits_of(item: pytest.Item, others: Mapping[str, Limit]) -> dict[str, Limit
                 origin = "its marker"
                 found.setdefault(_name(name, "limit_device_memory"), Limit(_size(size, "limit_device_memory"), origin))
     return {**others, **found}
+
+
+def warmups_of(item: pytest.Item) -> int | None:
+    """How often a test runs before its leaks count; None: they do not."""
+    marker = item.get_closest_marker("no_device_leaks")
+    if marker is None:
+        return None
+    warmups = marker.kwargs.get("warmups", marker.args[0] if marker.args else 1)
+    if not isinstance(warmups, int) or warmups < 0:
+        raise pytest.UsageError(f"no_device_leaks: expected a number of runs such as warmups=1, found {warmups!r}")
+    return warmups
 
 
 def _name(name: str, origin: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 import ttmem
 from ttmem.budgets.baseline import Figures, read_baseline, write_baseline
-from ttmem.budgets.limits import CORE, MEASURED_POOLS, Increase, Limit, limits_of, parsed_limits
+from ttmem.budgets.limits import CORE, MEASURED_POOLS, Increase, Limit, limits_of, parsed_limits, warmups_of
 from ttmem.budgets.measuring import MemoryMeter, Sample
 from ttmem.budgets.texts import Excess, failure_text, increase_line, summary_lines
 from ttmem.switches import is_off
@@ -61,8 +61,8 @@ class MeasuredSession:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, None, None]:
-        limits = limits_of(item, self._limits)
-        before_leaks = self._warmed_up(item)
+        limits, warmups = self._asked_of(item)
+        before_leaks = self._warmed_up(item, warmups)
         yield
         if before_leaks is not None:
             gc.collect()
@@ -76,14 +76,17 @@ class MeasuredSession:
         if found or increases:
             pytest.fail(failure_text(found, increases), pytrace=False)
 
-    def _warmed_up(self, item: pytest.Item) -> Sample | None:
-        """Runs a test that must not leak as often as its marker says, and remembers what is held then."""
-        marker = item.get_closest_marker("no_device_leaks")
-        if marker is None or item.stash[_BEGAN] is None:
+    def _asked_of(self, item: pytest.Item) -> tuple[dict[str, Limit], int | None]:
+        """Its limits, and how often it runs before leaks are looked for. A marker that was written wrongly fails it."""
+        try:
+            return limits_of(item, self._limits), warmups_of(item)
+        except pytest.UsageError as error:
+            pytest.fail(str(error), pytrace=False)
+
+    def _warmed_up(self, item: pytest.Item, warmups: int | None) -> Sample | None:
+        """Runs a test that must not leak so often, and remembers what is held then."""
+        if warmups is None or item.stash[_BEGAN] is None:
             return None
-        warmups = marker.kwargs.get("warmups", marker.args[0] if marker.args else 1)
-        if not isinstance(warmups, int) or warmups < 0:
-            raise pytest.UsageError(f"no_device_leaks: expected a number of runs such as warmups=1, found {warmups!r}")
         for _ in range(warmups):
             item.runtest()
         gc.collect()
