@@ -26,7 +26,7 @@ PUBLIC_NAMES = {
     ),
     "ttmem.client.memory.listing": ("forget_sites", "memory_snapshot", "record_sites"),
     "ttmem.client.memory.summary": ("memory_summary",),
-    "ttmem.client.recorded_block": ("record",),
+    "ttmem.client.recorded_stretch": ("record",),
     "ttmem.client.reporter": (
         "Client",
         "close",

@@ -7,14 +7,14 @@ import pytest
 
 from ttmem.view.texts import size_of_text
 
-__all__ = ["CORE", "MEASURED_POOLS", "Increase", "Limit", "limits_of", "parsed_limits", "warmups_of"]
+__all__ = ["CORE", "MEASURED_POOLS", "Increase", "MemoryLimit", "limits_of", "parsed_limits", "warmups_of"]
 
 CORE = "l1_per_core"
 MEASURED_POOLS = ("dram", "l1", "l1_small", "trace")
 _NAMES = (*MEASURED_POOLS, CORE)
 
 
-class Limit(NamedTuple):
+class MemoryLimit(NamedTuple):
     """How much a test may hold of a pool of any chip, or on any core; and who says so."""
 
     size_bytes: int
@@ -39,27 +39,29 @@ class Increase(NamedTuple):
         return before_bytes + self.size_bytes + int(before_bytes * self.share)
 
 
-def parsed_limits(words: Iterable[str], origin: str) -> dict[str, Limit]:
+def parsed_limits(words: Iterable[str], origin: str) -> dict[str, MemoryLimit]:
     """dram=2GiB, by pool. Anything else is a UsageError."""
     found = {}
     for word in words:
         name, equals, size = word.partition("=")
         if not equals:
             raise pytest.UsageError(f"{origin}: expected POOL=SIZE such as dram=2GiB, found {word!r}")
-        found[_name(name.strip(), origin)] = Limit(_size(size, origin), origin)
+        found[_name(name.strip(), origin)] = MemoryLimit(_size(size, origin), origin)
     return found
 
 
-def limits_of(item: pytest.Item, others: Mapping[str, Limit]) -> dict[str, Limit]:
+def limits_of(item: pytest.Item, others: Mapping[str, MemoryLimit]) -> dict[str, MemoryLimit]:
     """Of one test: the nearest marker that names a pool, else what holds for all."""
-    found: dict[str, Limit] = {}
+    found: dict[str, MemoryLimit] = {}
     for marker in item.iter_markers("limit_device_memory"):
         if marker.args:
             raise pytest.UsageError(f"limit_device_memory: expected dram='2GiB' and the like, found {marker.args[0]!r}")
         for name, size in marker.kwargs.items():
             if size is not None:
                 origin = "its marker"
-                found.setdefault(_name(name, "limit_device_memory"), Limit(_size(size, "limit_device_memory"), origin))
+                found.setdefault(
+                    _name(name, "limit_device_memory"), MemoryLimit(_size(size, "limit_device_memory"), origin)
+                )
     return {**others, **found}
 
 

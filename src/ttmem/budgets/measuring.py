@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from ttmem.client.recorder_child import RecorderChild, RecorderGone
 
-__all__ = ["Highest", "Holder", "MemoryMeter", "Sample"]
+__all__ = ["Highest", "HoldingLine", "MemoryMeter", "MeteredSample"]
 
 _MOST_BYTES = "1GiB"
 
 
-class Sample(NamedTuple):
+class MeteredSample(NamedTuple):
     """One moment: by chip and pool the highest since the sample before, and what is held."""
 
     at_ns: int  # CLOCK_MONOTONIC
@@ -35,7 +35,7 @@ class Highest(NamedTuple):
     place: str = ""  # the core
 
 
-class Holder(NamedTuple):
+class HoldingLine(NamedTuple):
     """One line, and what it held."""
 
     text: str
@@ -53,7 +53,7 @@ class MemoryMeter:
         self.trouble = ""
         self.has_seen_device = False
 
-    def sample(self) -> Sample | None:
+    def sample(self) -> MeteredSample | None:
         """All that was reported before is in it."""
         answer = self._ask("sample")
         if answer is None:
@@ -61,7 +61,7 @@ class MemoryMeter:
         chips = [chip for chip in answer["chips"] if chip["chip"] is not None]
         self.has_seen_device |= bool(chips)
         figures = [(chip["chip"], pool, sizes) for chip in chips for pool, sizes in chip["pools"].items()]
-        return Sample(
+        return MeteredSample(
             answer["at_ns"],
             answer["wall_ns"],
             {(chip, pool): sizes[0] for chip, pool, sizes in figures},
@@ -75,11 +75,11 @@ class MemoryMeter:
         found = [Highest(*row) for row in answer["cores"]] if answer else []
         return max(found, key=lambda one: one.size_bytes, default=None)
 
-    def holders(self, chip: int, pool: str, from_ns: int, until_ns: int) -> tuple[str, list[Holder]]:
+    def holders(self, chip: int, pool: str, from_ns: int, until_ns: int) -> tuple[str, list[HoldingLine]]:
         """The chip as it is called, and which lines had a pool at its highest; pool l1_per_core: its fullest core."""
         return _holders(self._ask("holders", chip=chip, pool=pool, from_ns=from_ns, until_ns=until_ns), chip)
 
-    def alive_since(self, sample: Sample, chip: int, pool: str) -> tuple[str, list[Holder]]:
+    def alive_since(self, sample: MeteredSample, chip: int, pool: str) -> tuple[str, list[HoldingLine]]:
         """The same of what was made since a sample and is still there."""
         answer = self._ask("alive", chip=chip, number=sample.numbers.get(chip, -1), pool=pool, since_ns=sample.wall_ns)
         return _holders(answer, chip)
@@ -110,10 +110,12 @@ class MemoryMeter:
         return answer
 
 
-def _holders(answer: dict[str, Any] | None, chip: int) -> tuple[str, list[Holder]]:
+def _holders(answer: dict[str, Any] | None, chip: int) -> tuple[str, list[HoldingLine]]:
     if answer is None:
         return f"{chip:#x}", []
-    return answer["word"], [Holder(_text(names), size_bytes, count) for *names, size_bytes, count in answer["lines"]]
+    return answer["word"], [
+        HoldingLine(_text(names), size_bytes, count) for *names, size_bytes, count in answer["lines"]
+    ]
 
 
 def _text(names: Sequence[str]) -> str:

@@ -14,8 +14,8 @@ import pytest
 
 import ttmem
 from ttmem.budgets.baseline import Figures, read_baseline, write_baseline
-from ttmem.budgets.limits import CORE, MEASURED_POOLS, Increase, Limit, limits_of, parsed_limits, warmups_of
-from ttmem.budgets.measuring import MemoryMeter, Sample
+from ttmem.budgets.limits import CORE, MEASURED_POOLS, Increase, MemoryLimit, limits_of, parsed_limits, warmups_of
+from ttmem.budgets.measuring import MemoryMeter, MeteredSample
 from ttmem.budgets.texts import Excess, failure_text, increase_line, summary_lines
 from ttmem.switches import is_off
 
@@ -24,7 +24,7 @@ __all__ = ["MeasuredSession"]
 _PROPERTY = "ttmem"  # of a test's report: its figures
 _SEEN, _TROUBLE = "ttmem_has_seen_device", "ttmem_trouble"
 _HOOK, _RUNTIME = "libttmem_hook", "libtt_metal"
-_BEGAN = pytest.StashKey[Sample | None]()
+_BEGAN = pytest.StashKey[MeteredSample | None]()
 
 
 class MeasuredSession:
@@ -76,14 +76,14 @@ class MeasuredSession:
         if found or increases:
             pytest.fail(failure_text(found, increases), pytrace=False)
 
-    def _asked_of(self, item: pytest.Item) -> tuple[dict[str, Limit], int | None]:
+    def _asked_of(self, item: pytest.Item) -> tuple[dict[str, MemoryLimit], int | None]:
         """Its limits, and how often it runs before leaks are looked for. A marker that was written wrongly fails it."""
         try:
             return limits_of(item, self._limits), warmups_of(item)
         except pytest.UsageError as error:
             pytest.fail(str(error), pytrace=False)
 
-    def _warmed_up(self, item: pytest.Item, warmups: int | None) -> Sample | None:
+    def _warmed_up(self, item: pytest.Item, warmups: int | None) -> MeteredSample | None:
         """Runs a test that must not leak so often, and remembers what is held then."""
         if warmups is None or item.stash[_BEGAN] is None:
             return None
@@ -92,7 +92,7 @@ class MeasuredSession:
         gc.collect()
         return self._meter.sample()
 
-    def _leaks(self, before: Sample, after: Sample) -> list[Excess]:
+    def _leaks(self, before: MeteredSample, after: MeteredSample) -> list[Excess]:
         found = []
         for (chip, pool), size_bytes in after.held.items():
             left_bytes = size_bytes - before.held.get((chip, pool), 0)
@@ -102,7 +102,11 @@ class MeasuredSession:
         return found
 
     def _excesses(
-        self, limits: dict[str, Limit], highest: dict[tuple[int, str], int], began: Sample, ended: Sample
+        self,
+        limits: dict[str, MemoryLimit],
+        highest: dict[tuple[int, str], int],
+        began: MeteredSample,
+        ended: MeteredSample,
     ) -> list[Excess]:
         """Of each pool that was over its limit the chip that was most."""
         found = []
@@ -192,7 +196,7 @@ class MeasuredSession:
         self._meter.close()
 
 
-def _together(earlier: Sample | None, later: Sample) -> dict[tuple[int, str], int]:
+def _together(earlier: MeteredSample | None, later: MeteredSample) -> dict[tuple[int, str], int]:
     """The highest of two samples that follow each other."""
     found = dict(later.highest)
     for name, size_bytes in (earlier.highest if earlier is not None else {}).items():

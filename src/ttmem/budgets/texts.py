@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ttmem.budgets.baseline import Figures
-from ttmem.budgets.limits import CORE, Limit
-from ttmem.budgets.measuring import Holder
+from ttmem.budgets.limits import CORE, MemoryLimit
+from ttmem.budgets.measuring import HoldingLine
 from ttmem.view.texts import count_text, plural, size_text
 
 __all__ = ["Excess", "failure_text", "increase_line", "summary_lines"]
@@ -22,8 +22,8 @@ class Excess(NamedTuple):
     chip: str
     pool: str
     size_bytes: int
-    limit: Limit | None
-    holders: Sequence[Holder]
+    limit: MemoryLimit | None
+    holders: Sequence[HoldingLine]
 
 
 def failure_text(excesses: Sequence[Excess], increases: Sequence[str]) -> str:
@@ -57,7 +57,7 @@ def _holders(one: Excess, most: int) -> list[str]:
     return [*(_line(holder) for holder in one.holders[:shown]), more][:most]
 
 
-def _line(holder: Holder) -> str:
+def _line(holder: HoldingLine) -> str:
     text = holder.text if len(holder.text) <= _WIDTH else holder.text[: _WIDTH - 3] + "..."
     return f"  {size_text(holder.size_bytes):>8}  {count_text(holder.buffer_count):>5}  {text}"
 

@@ -1,6 +1,7 @@
 """`ttmem record`: what happens to device memory, of one program or of all that is to be seen here, into a recording."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,19 +94,19 @@ def record(
     recording = LiveRecording(
         path, collector, label=label, is_redacted=is_redacted, last_seconds=last_seconds, max_bytes=max_bytes
     )
-    if journals is not None:
-        journals.catch_up()
-        recording.begin_here()
-    if journals is not None and is_ordered:
-        from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
+    with suppress(KeyboardInterrupt):
+        if journals is None:
+            record_until_interrupted(recording, collector.scan, seconds=seconds)
+        else:
+            journals.catch_up()
+            recording.begin_here()
+            if is_ordered:
+                from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
 
-        RecorderOrders(recording, collector, journals).serve()
-        return 0
-    if journals is not None:
-        record_until_interrupted(recording, journals.look, seconds=seconds, is_over=lambda: journals.is_over)
-        journals.catch_up()
-    else:
-        record_until_interrupted(recording, collector.scan, seconds=seconds)
+                RecorderOrders(recording, collector, journals).serve()
+                return 0
+            record_until_interrupted(recording, journals.look, seconds=seconds, is_over=lambda: journals.is_over)
+            journals.catch_up()
     recording.close()
     click.echo(f"ttmem: {recording.row_count:,} events in {path}; ttmem report {path}", err=True)
     return 0

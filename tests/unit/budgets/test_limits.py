@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ttmem.budgets.baseline import read_baseline, write_baseline
-from ttmem.budgets.limits import Increase, Limit, parsed_limits
-from ttmem.budgets.measuring import Holder
+from ttmem.budgets.limits import Increase, MemoryLimit, parsed_limits
+from ttmem.budgets.measuring import HoldingLine
 from ttmem.budgets.texts import Excess, failure_text, increase_line, summary_lines
 
 MIB = 1 << 20
@@ -15,8 +15,8 @@ MIB = 1 << 20
 
 def test_limits_are_sizes_by_pool() -> None:
     assert parsed_limits(["dram=2GiB", "l1_per_core = 900KiB"], "x") == {
-        "dram": Limit(2 << 30, "x"),
-        "l1_per_core": Limit(900 << 10, "x"),
+        "dram": MemoryLimit(2 << 30, "x"),
+        "l1_per_core": MemoryLimit(900 << 10, "x"),
     }
 
 
@@ -40,8 +40,8 @@ def test_an_increase_is_a_share_or_a_size() -> None:
 
 
 def test_a_failure_has_25_lines_at_most_and_names_the_rest() -> None:
-    holders = [Holder(f"model.py:{number} f", MIB, 1) for number in range(40)]
-    limit = Limit(MIB, "its marker")
+    holders = [HoldingLine(f"model.py:{number} f", MIB, 1) for number in range(40)]
+    limit = MemoryLimit(MIB, "its marker")
     excesses = [Excess("highest", "0", pool, 40 * MIB, limit, holders) for pool in ("dram", "l1")]
 
     lines = failure_text(excesses, [increase_line("dram", MIB, 2 * MIB)]).splitlines()
