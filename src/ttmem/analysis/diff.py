@@ -16,8 +16,8 @@ from ttmem.devices import Pool
 from ttmem.snapshot.values import SCHEMA, ChipName, Count, Number, Struct, TimeNs
 
 __all__ = [
+    "ComparedHolding",
     "ComparedRecording",
-    "Holding",
     "LineChange",
     "PoolChange",
     "RecordingDiff",
@@ -88,7 +88,7 @@ class RecordingDiff(Struct, frozen=True, kw_only=True):
     over: tuple[str, ...] = ()  # pools that grew by more than was allowed
 
 
-class Holding(NamedTuple):
+class ComparedHolding(NamedTuple):
     """Part of what was alive: of one line, or operation, ..., with one operation and tensor."""
 
     names: tuple[str, ...]
@@ -109,7 +109,7 @@ _Pair = tuple[_Sum | None, _Sum | None]
 _Key = Callable[[_Sum], object]
 
 
-def line_changes(before: Iterable[Holding], after: Iterable[Holding]) -> list[LineChange]:
+def line_changes(before: Iterable[ComparedHolding], after: Iterable[ComparedHolding]) -> list[LineChange]:
     """The largest change first, all of them."""
     olds, news = _sums(before), _sums(after)
     pairs: list[_Pair] = []
@@ -123,8 +123,8 @@ def line_changes(before: Iterable[Holding], after: Iterable[Holding]) -> list[Li
     return sorted(changes, key=lambda one: (-abs(one.change_bytes), one.names))
 
 
-def _sums(holdings: Iterable[Holding]) -> list[_Sum]:
-    by_names: dict[tuple[str, ...], list[Holding]] = defaultdict(list)
+def _sums(holdings: Iterable[ComparedHolding]) -> list[_Sum]:
+    by_names: dict[tuple[str, ...], list[ComparedHolding]] = defaultdict(list)
     for one in holdings:
         by_names[one.names].append(one)
     return [

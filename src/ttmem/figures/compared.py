@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ttmem.analysis.alive import ByWord, Phases, sums_of
 from ttmem.analysis.diff import (
+    ComparedHolding,
     ComparedRecording,
-    Holding,
     PoolChange,
     RecordingDiff,
     State,
@@ -28,7 +28,7 @@ _DETAILS: tuple[ByWord, ...] = ("operation", "tensor")
 _ChipPool = tuple[int, int]
 
 
-class _Pair(NamedTuple):
+class _ChipPair(NamedTuple):
     """The same chip in both, or one that only one of them has."""
 
     before: Device | None
@@ -57,7 +57,7 @@ class _Side:
         self.peaks = {(peak.chip, peak.pool): peak for peak in recording.peaks() if peak.is_known}
         self.phase_peaks = _phase_peaks(recording)
 
-    def holdings(self, device: Device | None, peak: Peak | None) -> tuple[list[Holding], bool]:
+    def holdings(self, device: Device | None, peak: Peak | None) -> tuple[list[ComparedHolding], bool]:
         """What was alive then, and whether that is known."""
         if device is None or peak is None:
             return [], True
@@ -78,7 +78,7 @@ class _Side:
         )
         count = len(self._by)
         found = [
-            Holding(one.names[:count], one.names[count], one.names[count + 1], one.size_bytes, one.count)
+            ComparedHolding(one.names[:count], one.names[count], one.names[count + 1], one.size_bytes, one.count)
             for one in sums
         ]
         return found, not moment.lost_keys and sum(one.size_bytes for one in sums) == peak.size_bytes
@@ -133,19 +133,19 @@ def recording_diff(
     )
 
 
-def _paired(olds: Sequence[Device], news: Sequence[Device]) -> list[_Pair]:
+def _paired(olds: Sequence[Device], news: Sequence[Device]) -> list[_ChipPair]:
     """By their own ids if any chip is in both; else, as on two machines, by their places."""
     by_id = {one.unique_id: one for one in news}
     if any(one.unique_id in by_id for one in olds):
-        pairs = [_Pair(one, by_id.pop(one.unique_id, None)) for one in olds]
-        return pairs + [_Pair(None, one) for one in news if one.unique_id in by_id]
+        pairs = [_ChipPair(one, by_id.pop(one.unique_id, None)) for one in olds]
+        return pairs + [_ChipPair(None, one) for one in news if one.unique_id in by_id]
     most = max(len(olds), len(news))
-    return [_Pair(olds[at] if at < len(olds) else None, news[at] if at < len(news) else None) for at in range(most)]
+    return [_ChipPair(olds[at] if at < len(olds) else None, news[at] if at < len(news) else None) for at in range(most)]
 
 
 def _changes(
     phase: str,
-    pairs: Sequence[_Pair],
+    pairs: Sequence[_ChipPair],
     pools: Sequence[Pool],
     old: _Side,
     new: _Side,
@@ -166,7 +166,7 @@ def _changes(
 
 
 def _change(
-    phase: str, pair: _Pair, pool: Pool, old: _Side, new: _Side, was: Peak | None, now: Peak | None
+    phase: str, pair: _ChipPair, pool: Pool, old: _Side, new: _Side, was: Peak | None, now: Peak | None
 ) -> PoolChange:
     before, is_before_known = old.holdings(pair.before, was)
     after, is_after_known = new.holdings(pair.after, now)

@@ -17,7 +17,7 @@ from ttmem.errors import RecordingDamaged
 from ttmem.recording.meta import SEALED, SEGMENT, Meta, read_meta
 from ttmem.recording.sealing import plain_block, segment_numbers
 
-__all__ = ["CorePeak", "Peak", "RecordedBlock", "Recording", "Segment", "Stretch"]
+__all__ = ["CorePeak", "Peak", "PeakStretch", "RecordedBlock", "Recording", "Segment"]
 
 NAMES, EVENTS, KEYFRAME = 1, 2, 3
 _FIRST_PART = 1
@@ -201,10 +201,10 @@ class Recording:
                 found[name] = Peak(one.chip, True, one.pool, one.size_bytes, one.segment, 0, False, from_ns)
         return list(found.values())
 
-    def stretches(self, cuts: Sequence[int]) -> list["Stretch"]:
+    def stretches(self, cuts: Sequence[int]) -> list["PeakStretch"]:
         """What every pool of every chip was at its highest between one moment and the next (CLOCK_MONOTONIC), with what
         it held at the first. A stretch that goes on in another segment is listed for each of them."""
-        found: list[Stretch] = []
+        found: list[PeakStretch] = []
         for number, segment in enumerate(self.segments):
             times = [block for block in segment.blocks if block.kind == EVENTS and block.first_ns]
             if not times:
@@ -215,7 +215,7 @@ class Recording:
                 found += self._stretches_in(number, [*inside, cuts[cuts.index(inside[-1]) + 1]])
         return found
 
-    def _stretches_in(self, number: int, cuts: Sequence[int]) -> Iterator["Stretch"]:
+    def _stretches_in(self, number: int, cuts: Sequence[int]) -> Iterator["PeakStretch"]:
         ledger = _native.Ledger()
         player = _Player(self, number, ledger, cuts[0])
         player.play(cuts[0])
@@ -225,7 +225,7 @@ class Recording:
             for _, chip, _, pools in ledger.sample()[1]:
                 for pool, _, highest, _ in pools:
                     if chip is not None and highest:
-                        yield Stretch(number, from_ns, until_ns, chip, pool, highest)
+                        yield PeakStretch(number, from_ns, until_ns, chip, pool, highest)
 
     def with_segments_from(self, number: int) -> "Recording":
         """The same recording, whose segments from that number on are read again."""
@@ -321,7 +321,7 @@ class Recording:
         return number, _last_place(self.segments[number].blocks, until_ns)
 
 
-class Stretch(NamedTuple):
+class PeakStretch(NamedTuple):
     """A pool of a chip at its highest between two moments of a segment."""
 
     segment: int

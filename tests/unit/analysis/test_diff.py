@@ -1,12 +1,12 @@
 """Which lines of two recordings are the same, whatever their numbers."""
 
-from ttmem.analysis.diff import Holding, LineChange, line_changes, unlike_boards
+from ttmem.analysis.diff import ComparedHolding, LineChange, line_changes, unlike_boards
 
 
 def held(
     line: int, size: int, *, operation: str = "", tensor: str = "", function: str = "f", file: str = "m.py"
-) -> Holding:
-    return Holding((f"{file}:{line} {function}\n{file}:{line + 100} <module>",), operation, tensor, size, 1)
+) -> ComparedHolding:
+    return ComparedHolding((f"{file}:{line} {function}\n{file}:{line + 100} <module>",), operation, tensor, size, 1)
 
 
 def told(changes: list[LineChange]) -> list[tuple[str, str, int]]:

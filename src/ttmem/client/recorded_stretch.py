@@ -12,10 +12,10 @@ from ttmem import _native
 from ttmem.client.notices import warn
 from ttmem.client.recorder_child import RecorderChild, RecorderGone
 
-__all__ = ["RecordedBlock", "record"]
+__all__ = ["RecordedStretch", "record"]
 
 
-class RecordedBlock:
+class RecordedStretch:
     """A stretch to be recorded, as a `with` block. What is wrong with the recording is a line on stderr, never an
     exception: the program comes first."""
 
@@ -24,7 +24,7 @@ class RecordedBlock:
         self._options = ["--force"] if is_forced else []
         self._child: RecorderChild | None = None
 
-    def __enter__(self) -> "RecordedBlock":
+    def __enter__(self) -> "RecordedStretch":
         if self._child is not None:
             warn(f"{self._path}: not recorded twice at once")
             return self
@@ -55,9 +55,9 @@ class RecordedBlock:
             warn(f"{self._path}: nothing was recorded, for tracking is off: set TTMEM=1 or call ttmem.enable()")
 
 
-def record(path: "str | PathLike[str]", *, force: bool = False) -> RecordedBlock:
+def record(path: "str | PathLike[str]", *, force: bool = False) -> RecordedStretch:
     """Records what this process does with device memory in a `with` block; `force` replaces an older recording."""
-    return RecordedBlock(os.fspath(path), is_forced=force)
+    return RecordedStretch(os.fspath(path), is_forced=force)
 
 
 def _without_name(error: RecorderGone) -> str:
