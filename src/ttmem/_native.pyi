@@ -512,8 +512,8 @@ class recording:  # really a submodule
         def finish(self, ledger: Ledger, at_ns: int) -> None:
             """What is known by now holds up to a moment."""
 
-        def series(self) -> list[tuple[int, int, int, int, int]]:
-            """(chip, pool, or how many pools there are for its fullest core, points, highest, when first)."""
+        def series(self) -> list[tuple[int, str, int, int, int, int]]:
+            """(chip, name of one without a unique id, pool, or how many pools there are for its fullest core, points, highest, when first)."""
 
         def processes(self) -> list[tuple[int, int, str, str]]:
             """(pid, started_ns, label, command)."""

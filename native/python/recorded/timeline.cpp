@@ -38,7 +38,8 @@ nb::list series_rows(const Timeline& timeline) {
     for (size_t i = 0; i < timeline.series().size(); ++i) {
         const std::vector<Point>& points = timeline.points().of(i);
         const auto highest = std::max_element(points.begin(), points.end(), is_lower);
-        rows.append(nb::make_tuple(timeline.series()[i].chip, timeline.series()[i].pool, points.size(),
+        const Series& its = timeline.series()[i];
+        rows.append(nb::make_tuple(its.chip, shown_text(its.name), its.pool, points.size(),
                                    points.empty() ? 0 : highest->value, points.empty() ? 0 : highest->time_ns));
     }
     return rows;

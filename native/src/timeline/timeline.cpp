@@ -116,15 +116,16 @@ uint32_t Timeline::track_of(const Process& process, uint16_t thread) {
 
 // ---- balances
 
-void Timeline::add(uint64_t chip, uint32_t pool, uint64_t at_ns, int64_t used) {
-    const auto [at, is_new] = places_.try_emplace({chip, pool}, 0);
+void Timeline::add(const Device& chip, uint32_t pool, uint64_t at_ns, int64_t used) {
+    const Series series{chip.is_known ? chip.unique_id : 0, chip.is_known ? std::string() : chip.name, pool};
+    const auto [at, is_new] = places_.try_emplace({series.chip, series.name, pool}, 0);
     if (is_new) {
         if (used == 0) {  // a pool that never had anything
             places_.erase(at);
             return;
         }
         at->second = points_.add_series();
-        series_.push_back({chip, pool});
+        series_.push_back(series);
         if (at_ns > limits_.from_ns) points_.add(at->second, limits_.from_ns, 0);
     }
     points_.add(at->second, at_ns, used);
@@ -133,8 +134,7 @@ void Timeline::add(uint64_t chip, uint32_t pool, uint64_t at_ns, int64_t used) {
 void Timeline::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) {
     if (moves_cores(pool)) are_cores_behind_ = true;
     if (!is_event_ || !has_begun_ || !is_sure || !is_shown(pool)) return;
-    const Device& chip = collector_->devices().all()[device];
-    if (chip.is_known) add(chip.unique_id, pool, now(), used);
+    add(collector_->devices().all()[device], pool, now(), used);
 }
 
 // After a keyframe, whose rows have times of their own.
@@ -142,8 +142,8 @@ void Timeline::add_all(uint64_t at_ns) {
     is_behind_ = false;
     at_ns = std::max(at_ns, limits_.from_ns);
     for (const Device& chip : collector_->devices().all())
-        for (uint32_t pool = 0; pool < kPools && chip.is_known; ++pool)
-            if (is_shown(pool)) add(chip.unique_id, pool, at_ns, chip.cell.pools[pool].used);
+        for (uint32_t pool = 0; pool < kPools && !chip.is_vacant(); ++pool)
+            if (is_shown(pool)) add(chip, pool, at_ns, chip.cell.pools[pool].used);
     look_at_cores(at_ns);
 }
 
@@ -155,7 +155,7 @@ void Timeline::look_at_cores(uint64_t at_ns) {
     for (size_t i = 0; i < devices.size() && i < seen.size(); ++i) {
         if (!devices[i].is_known) continue;
         if (const auto used = fullest_core_of(devices[i], seen[i]))
-            add(devices[i].unique_id, kFullestCore, at_ns, static_cast<int64_t>(*used));
+            add(devices[i], kFullestCore, at_ns, static_cast<int64_t>(*used));
     }
 }
 

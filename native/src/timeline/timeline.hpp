@@ -28,6 +28,7 @@ struct Limits {
 
 struct Series {
     uint64_t chip = 0;  // its unique id
+    std::string name;   // of one that has none: "server:0"
     uint32_t pool = 0;
 };
 
@@ -106,7 +107,7 @@ private:
     uint32_t who(const Process& process);
     uint32_t track_of(const Process& process, uint16_t thread);
     uint32_t name_of(const Process& process, const RecordCopy& words);
-    void add(uint64_t chip, uint32_t pool, uint64_t at_ns, int64_t used);
+    void add(const Device& chip, uint32_t pool, uint64_t at_ns, int64_t used);
     void add_all(uint64_t at_ns);
     void look_at_cores(uint64_t at_ns);
     void name_programs();
@@ -118,7 +119,7 @@ private:
     Limits limits_;
     Points points_;
     std::vector<Series> series_;
-    std::map<std::pair<uint64_t, uint32_t>, size_t> places_;  // of series, by chip and pool
+    std::map<std::tuple<uint64_t, std::string, uint32_t>, size_t> places_;  // of series, by chip and pool
     std::vector<Who> processes_;
     std::map<std::tuple<uint32_t, uint64_t, uint64_t>, uint32_t> who_;  // by pid, start and its namespace
     std::vector<Track> tracks_;

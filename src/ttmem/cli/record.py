@@ -1,7 +1,6 @@
 """`ttmem record`: what happens to device memory, of one program or of all that is to be seen here, into a recording."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -123,8 +123,8 @@ def _clocks(recording: Recording, at_ns: int) -> bytes:
 def _write_counters(recording: Recording, timeline: Timeline, tracks: Tracks, write: Callable[[bytes], object]) -> None:
     devices: dict[int, Device] = {one.device.unique_id: one.device for one in Moment(recording).snapshot.devices}
     numbered = sorted(enumerate(timeline.series), key=lambda one: _order(one[1], devices))
-    for chip, counters in groupby(numbered, key=lambda one: one[1].chip):
-        name = _chip_name(devices.get(chip), chip)
+    for (chip, own_name), counters in groupby(numbered, key=lambda one: (one[1].chip, one[1].name)):
+        name = own_name or _chip_name(devices.get(chip), chip)
         above = tracks.add(name)
         for place, series in counters:
             what = "fullest core" if series.pool == FULLEST_CORE else _POOL_NAMES[Pool.numbered(series.pool)]
@@ -133,9 +133,9 @@ def _write_counters(recording: Recording, timeline: Timeline, tracks: Tracks, wr
                 write(packets)
 
 
-def _order(series: Series, devices: dict[int, Device]) -> tuple[int, int, int]:
+def _order(series: Series, devices: dict[int, Device]) -> tuple[int, int, str, int]:
     device = devices.get(series.chip)
-    return (device.index if device and device.index is not None else 1 << 32, series.chip, series.pool)
+    return (device.index if device and device.index is not None else 1 << 32, series.chip, series.name, series.pool)
 
 
 def _chip_name(device: Device | None, chip: int) -> str:

@@ -92,7 +92,7 @@ def _peaks(recording: Recording) -> list[_Alive]:
 def _peaks_within(recording: Recording, from_ns: int | None, until_ns: int | None) -> list[_Alive]:
     groups: dict[tuple[int, ...], set[int]] = defaultdict(set)
     for one in Timeline(recording, from_ns=from_ns, until_ns=until_ns).series:
-        if one.pool != FULLEST_CORE and one.highest_bytes:
+        if one.pool != FULLEST_CORE and one.highest_bytes and not one.name:
             groups[one.pool, one.highest_bytes, one.highest_ns].add(one.chip)
     return [
         _alive(Moment(recording, at_ns=at_ns), Pool.numbered(pool), chips, size)

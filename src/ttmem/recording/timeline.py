@@ -23,6 +23,7 @@ class Series(NamedTuple):
     """A pool of a chip, or its fullest core."""
 
     chip: int  # its unique id
+    name: str  # of a chip that has none: `server:0`
     pool: int
     point_count: int
     highest_bytes: int

@@ -1,5 +1,6 @@
-"""`ttmem export`: what a trace says is what was, and files are whole or not there."""
+"""`ttmem export`: what a trace or a table says is what was, and files are whole or not there."""
 
+import csv
 import json
 import os
 import subprocess
@@ -7,13 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import duckdb
 import pytest
 
 from tests.support.traces.decoded import Decoded, decoded
 from ttmem.cli.program import run_program
-from ttmem.export.perfetto import write_perfetto
-from ttmem.recording import Recording
-from ttmem.recording.timeline import MOST_POINTS, Span
+from ttmem.devices import Pool
+from ttmem.export.perfetto import lanes, write_perfetto
+from ttmem.recording import Ending, Lives, Recording
+from ttmem.recording.timeline import Span
 
 ROOT = Path(__file__).parents[3]
 COUNTERS = {"dram": "DRAM", "l1": "L1", "l1_small": "L1_SMALL", "trace": "trace"}
@@ -65,6 +68,7 @@ def test_counters_of_a_trace_are_the_models_figures_at_each_moment(resnet: Playe
     trace = trace_of(resnet.path)
 
     assert len(resnet.moments) > 5
+    assert len(Recording(resnet.path).segments) == 2
     assert_counters_are_the_models(trace, resnet)
 
 
@@ -73,9 +77,10 @@ def test_a_trace_has_every_launch_and_phase(resnet: Played) -> None:
 
     assert len(trace.instants) == resnet.launch_count > 0
     assert {name for name, _, _ in trace.instants} != {"a program"}
-    assert [name for name, _, _ in trace.slices] == [f"part {number}" for number in range(len(resnet.moments) - 1)]
+    assert [name for name, _, _ in trace.slices] == [f"part {number}" for number in range(len(resnet.moments) - 2)]
+    moments = [one["at_ns"] for one in resnet.moments]
     for number, (_, began, ended) in enumerate(trace.slices):
-        assert began <= resnet.moments[number]["at_ns"] <= ended
+        assert any(began <= at_ns <= ended for at_ns in moments[number : number + 2])
 
 
 def test_peaks_are_kept_when_points_are_too_many(resnet: Played) -> None:
@@ -96,18 +101,7 @@ def test_a_part_of_a_recording_begins_with_what_was_held_then(resnet: Played) ->
     assert_counters_are_the_models(trace, resnet._replace(moments=resnet.moments[2:6]))
     times = [time for points in trace.counters.values() for time, _ in points] + [time for _, time, _ in trace.instants]
     assert from_ns == min(times) < max(times) <= until_ns
-    assert [name for name, _, _ in trace.slices] == ["part 2", "part 3", "part 4", "part 5"]
-
-
-def test_a_segment_goes_on_where_the_one_before_it_ended(resnet: Played, tmp_path: Path) -> None:
-    recording = Recording(resnet.path)
-    recording.segments = [*recording.segments, *recording.segments]  # the same again: all returns to where it was
-    parts: list[bytes] = []
-    write_perfetto(recording, parts.append)
-    twice, once = decoded(b"".join(parts)), trace_of(resnet.path)
-
-    assert [name for name, _, _ in twice.slices] == [name for name, _, _ in once.slices]
-    assert {name: max(points) for name, points in twice.counters.items()}.keys() == once.counters.keys()
+    assert [name for name, _, _ in trace.slices] == ["part 2", "part 3", "part 4"]
 
 
 def spans(*times: tuple[int, int]) -> list[Span]:
@@ -124,8 +118,6 @@ def spans(*times: tuple[int, int]) -> list[Span]:
     ],
 )
 def test_phases_that_overlap_are_shown_beside_each_other(given: list[tuple[int, int]], rows: int) -> None:
-    from ttmem.export.perfetto import lanes
-
     found = lanes(spans(*given))
 
     assert len(found) == rows
@@ -191,5 +183,85 @@ def test_a_file_that_may_be_replaced_is(resnet: Played, tmp_path: Path) -> None:
     assert decoded(file.read_bytes()).point_count > 0
 
 
-def test_the_most_points_are_what_a_browser_takes() -> None:
-    assert MOST_POINTS == 5_000_000
+def rows_of(path: Path, form: str, directory: Path) -> list[dict[str, str]]:
+    """The rows of an export, as texts; "" for nothing."""
+    file = directory / f"it's a table.{form}"
+    assert exported(path, "--to", form, "-o", file) == 0
+    if form == "csv":
+        with file.open(newline="", encoding="utf-8") as lines:
+            return list(csv.DictReader(lines))
+    found = duckdb.connect().execute("SELECT * FROM read_parquet($1)", [str(file)])
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, ("" if one is None else str(one) for one in row), strict=True)) for row in found.fetchall()]
+
+
+def used_at(rows: list[dict[str, str]], at_ns: int) -> dict[str, dict[str, int]]:
+    """By these rows alone: what every pool of every chip held."""
+    used: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if int(row["begin_ns"]) > at_ns or (row["end_ns"] and int(row["end_ns"]) <= at_ns):
+            continue
+        for chip in row["chips"].split():
+            pools = used.setdefault(str(int(chip, 16)), {})
+            pools[row["pool"]] = pools.get(row["pool"], 0) + int(row["bytes"])
+    return used
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_rows_add_up_to_what_the_model_had_at_each_moment(resnet: Played, tmp_path: Path, form: str) -> None:
+    rows = rows_of(resnet.path, form, tmp_path)
+
+    for moment in resnet.moments:
+        told = used_at(rows, moment["at_ns"])
+        for chip, used in moment["used"].items():
+            held = {pool: size for pool, size in told.get(chip, {}).items() if size and pool in COUNTERS}
+            assert held == {pool: size for pool, size in used.items() if pool in COUNTERS}
+    assert [path.name for path in tmp_path.iterdir()] == [f"it's a table.{form}"]
+
+
+def test_parquet_csv_and_the_reader_have_the_same_lives(resnet: Played, tmp_path: Path) -> None:
+    recording = Recording(resnet.path)
+    lives = list(Lives(recording).rows())
+    rows, parquet = (rows_of(resnet.path, form, tmp_path) for form in ("csv", "parquet"))
+
+    assert rows == parquet
+    assert len(rows) == len(lives) > 500
+    for row, life in zip(rows, lives, strict=True):
+        numbers = (life.id, life.address, life.bytes, life.begin_ns, life.begin_sequence, life.end_launch)
+        assert tuple(
+            int(row[name]) for name in ("id", "address", "bytes", "begin_ns", "begin_sequence", "end_launch")
+        ) == (numbers)
+        words = (life.kind.word, life.pool.word, life.ending.name.lower(), life.operation, life.tensor)
+        assert tuple(row[name] for name in ("kind", "pool", "ending", "operation", "tensor")) == words
+        assert row["end_ns"] == ("" if life.ending is Ending.ALIVE else str(life.end_ns))
+        assert row["program"] == ("" if life.program is None else str(life.program))
+        assert abs(int(row["begin_unix_ns"]) - recording.wall_ns(life.begin_ns)) < 1_000_000
+
+
+def test_without_duckdb_one_sentence_says_how_to_get_it(
+    resnet: Played, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+
+    assert exported(resnet.path, "--to", "parquet", "-o", tmp_path / "run.parquet") == 1
+
+    wanted = "Parquet is written by DuckDB, which is not installed here: pip install 'ttmem[analysis]'"
+    assert capsys.readouterr().err == f"ttmem: {wanted}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_a_part", [False, True])
+def test_speedscope_has_what_was_alive_at_each_peak(resnet: Played, tmp_path: Path, is_a_part: bool) -> None:
+    window = ["--from", "+0s"] if is_a_part else []
+    assert exported(resnet.path, "--to", "speedscope", "-o", tmp_path / "run.json", *window) == 0
+
+    document = json.loads((tmp_path / "run.json").read_text())
+    assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert all(frame["name"] for frame in document["shared"]["frames"])
+    peaks = {peak.size_bytes for peak in Recording(resnet.path).peaks() if Pool.numbered(peak.pool).word in COUNTERS}
+    assert {profile["endValue"] for profile in document["profiles"]} == peaks
+    for profile in document["profiles"]:
+        assert (profile["type"], profile["unit"], profile["startValue"]) == ("sampled", "bytes", 0)
+        assert len(profile["samples"]) == len(profile["weights"]) > 0
+        assert sum(profile["weights"]) == profile["endValue"]
+        assert {place for stack in profile["samples"] for place in stack} <= {*range(len(document["shared"]["frames"]))}

@@ -15,7 +15,19 @@ from pathlib import Path
 import ttmem
 from tests.support.recorded.comparison import Story
 from ttmem import GraphTracker
+from ttmem.collector import Collector
 from ttmem.metal.workloads import WORKLOADS, Player
+from ttmem.recording import Meta, RecordingWriter
+from ttmem.sources import Places
+
+_RESTARTED_AFTER = 4  # moments
+
+
+def _restart(story: Story) -> None:
+    """Another recorder goes on, in another segment."""
+    story.writer.close()
+    story.collector = Collector(Places(uid=os.geteuid(), directory=os.environ["TTMEM_DIR"]))
+    story.writer = RecordingWriter(story.path, story.collector.ledger, meta=Meta())
 
 
 def main(name: str, stride: str, round_count: str) -> None:
@@ -30,6 +42,9 @@ def main(name: str, stride: str, round_count: str) -> None:
             if number % int(stride) == 0:
                 phases.close()
                 phases.enter_context(ttmem.phase(f"part {number // int(stride)}"))
+                story.note(mesh)
+            if len(story.noted) == _RESTARTED_AFTER:
+                _restart(story)
                 story.note(mesh)
             if player.round_count >= int(round_count):
                 break
