@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -46,9 +46,8 @@ class Story:
         self.moments: list[int] = []
         with Actor(directory) as actor:
             recorder = Recorder(directory)
-            actor.do(
-                "import ttmem; chip = ttmem.open_device(0x61); ttmem.report_launch(chip, 1); ttmem.phase('all of it').__enter__()"
-            )
+            actor.do("import ttmem; chip = ttmem.open_device(0x61); ttmem.report_launch(chip, 1)")
+            actor.do("ttmem.phase('all of it').__enter__()")
             for statements, *_ in steps:
                 if not statements:
                     recorder.writer.close()
@@ -60,7 +59,7 @@ class Story:
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
     return Story(tmp_path_factory.mktemp("journals"))
 
 

@@ -237,7 +237,7 @@ def _incident_block(one: Told, frame: MonitorFrame, area: DrawArea, width: int) 
     role = Role.FULL if one.is_fresh else Role.TITLE
     who = shown_name(label_text(one.label), area.is_ascii)
     what = f" {mark} {clock_text(one.time_ns)}  {KIND_WORDS[incident.kind]}"
-    number = f"  {where}  pid {incident_name(one.pid, incident)}"
+    number = f"  {where}  incident {incident_name(one.pid, incident)}"
     forms = (f"{number}  {who}", number, f"  {where}  {who}")
     head = Span(what, role), Span(next((text for text in forms if width_of(what + text) <= width), forms[-1]))
     text = shown_name(headline(incident, devices).partition(", ")[2], area.is_ascii)

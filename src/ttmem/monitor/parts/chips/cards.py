@@ -188,7 +188,9 @@ def _l1_words(chip: ChipView, gauge: Gauge, width: int) -> Line:
         right.insert(0, Span(text, Role.DIM))
         room -= len(text)
     core = chip.usage.fullest_core
-    place = f" on core {core[0]},{core[1]}" if core else " on each core"
+    place = f" now, on core {core[0]},{core[1]}" if core else " now, on each core"
+    if room <= len(place):
+        place = " now"
     if room > len(place):
         note.append(Span(place, Role.DIM))
     return placed((used, *note), width, tuple(right))

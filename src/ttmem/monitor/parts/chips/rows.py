@@ -187,7 +187,7 @@ def _row(group: ChipGroup, area: DrawArea) -> list[Cell]:
     each = known[0] if len(known) == 1 else round(sum(known) / len(known)) if known else None
     top = max((value for value in chip.samples if value), default=1)
     return [
-        cell(group.name, name),
+        (*cell(group.name, name), *cell(" each" if len(group.chips) > 1 else "", Role.DIM)),
         cell(mark, role),
         cell(chip.board, Role.DIM),
         lambda width: gauge_line(chip.dram, width, area),
@@ -200,7 +200,7 @@ def _row(group: ChipGroup, area: DrawArea) -> list[Cell]:
         cell(percent_text(chip.planned_share) if chip.planned_share is not None else "", Role.DIM),
         lambda width: graph(chip.samples, width, 1, top, is_ascii=area.is_ascii)[0],
         cell("" if each is None else tight_count_text(each), Role.PLAIN if each else Role.DIM),
-        cell(f"{sensors.temperature.value:.0f}" if sensors and sensors.temperature else ""),
+        cell(f"{sensors.temperature.value:.0f}") if sensors and sensors.temperature else _no_sensors(chip),
         cell(f"{sensors.power.value:.0f}" if sensors and sensors.power else ""),
         cell(f"{sensors.aiclk_mhz}" if sensors and sensors.aiclk_mhz is not None else "", Role.DIM),
     ]
@@ -212,6 +212,12 @@ def _mark(group: ChipGroup, area: DrawArea) -> tuple[str, Role]:
     if group.is_odd:
         return "#" if area.is_ascii else "≠", Role.TITLE
     return group.first.mark
+
+
+def _no_sensors(chip: ChipView) -> Cell:
+    """`remote`: behind another chip, which has the sensors."""
+    _, _, word = chip.sensors_word.partition("sensors: ")
+    return cell(word, Role.DIM)
 
 
 def _size(size_bytes: int | None) -> str:
