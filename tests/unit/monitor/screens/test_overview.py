@@ -158,7 +158,7 @@ def test_the_headline_of_l1_is_the_fullest_core_now_and_planned_stands_beside_it
     card = cell_of(drawn(an_overview(1, 0, devices=(usage,)), DrawArea(120, 38)), 0)
 
     assert re.search(r"L1 .* 48%", card)
-    assert re.search(r"700 KiB of 1.40 MiB now, on core 3,4 +headroom 400 KiB +planned 62%", card)
+    assert re.search(r"now +700 KiB of 1.40 MiB on core 3,4 +headroom 400 KiB +planned 62%", card)
 
 
 def test_headroom_below_0_is_shown_as_such_and_is_no_alarm() -> None:

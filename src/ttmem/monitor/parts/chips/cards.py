@@ -147,7 +147,8 @@ def card_lines(chip: ChipView, width: int, area: DrawArea, *, has_figures: bool 
                 share_span(gauge, _SHARE, area),
             )
         )
-        lines.append((Span(" " * _LABEL), *words(chip, gauge, inner - _LABEL - 1), Span(" ")))
+        when = " now" if gauge.word == "L1" else ""  # what is planned stands in the same line
+        lines.append((Span(f"{when:{_LABEL}}", Role.DIM), *words(chip, gauge, inner - _LABEL - 1), Span(" ")))
     lines += _launch_lines(chip, inner, area)
     if has_figures:
         lines += figure_rows(chip, inner, area)
@@ -188,9 +189,7 @@ def _l1_words(chip: ChipView, gauge: Gauge, width: int) -> Line:
         right.insert(0, Span(text, Role.DIM))
         room -= len(text)
     core = chip.usage.fullest_core
-    place = f" now, on core {core[0]},{core[1]}" if core else " now, on each core"
-    if room <= len(place):
-        place = " now"
+    place = f" on core {core[0]},{core[1]}" if core else " on each core"
     if room > len(place):
         note.append(Span(place, Role.DIM))
     return placed((used, *note), width, tuple(right))
