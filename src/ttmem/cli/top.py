@@ -89,11 +89,21 @@ def top(context: click.Context, /, **asked: Any) -> int:
             from ttmem.cli.demonstration.show import show
 
             return show(orders, options, os.environ).code
+        from ttmem.monitor.app import DEMO_WANTED
         from ttmem.monitor.start import run_monitor
 
-        return run_monitor(options, os.environ)
+        code = run_monitor(options, os.environ)
+        return code if code != DEMO_WANTED else _demonstrated(options)
     except SelectionError as error:
         raise click.BadParameter(str(error), param_hint="-i") from error
+
+
+def _demonstrated(options: "Options") -> int:
+    """What `d` on the empty screen starts."""
+    from ttmem.cli.demonstration.show import orders_for, show
+    from ttmem.monitor.options import ALL
+
+    return show(orders_for(DEMO_CHIPS), options._replace(selection=ALL, words_of=None), os.environ).code
 
 
 def _check(asked: dict[str, Any]) -> None:
@@ -129,7 +139,8 @@ def _replayed(asked: dict[str, Any], screen: Screen) -> int:
 
 
 def _replayed_monitor(asked: dict[str, Any], screen: Screen, recording: "Recording", clock: "ReplayClock") -> int:
-    from ttmem.monitor.start import run_monitor, selected_replay
+    from ttmem.monitor.replay.figures import selected_replay
+    from ttmem.monitor.start import run_monitor
 
     options = options_of(asked, is_unicode=screen.is_unicode)._replace(replay=clock, is_readonly=True)
     try:

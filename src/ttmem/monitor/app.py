@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = [
+    "DEMO_WANTED",
     "Canvas",
     "Monitor",
     "TerminalDriver",
@@ -61,6 +62,7 @@ _SYSTEMS: dict[Depth, Literal["standard", "256", "truecolor"]] = {
     Depth.INDEXED: "256",
     Depth.TRUE: "truecolor",
 }
+DEMO_WANTED = -1  # instead of an exit code: who started the monitor shows the demo
 _INPUT, _OUTPUT = 0, 1
 _KILLED_BY = 128
 _CHECK_SECONDS = 1.0
@@ -347,7 +349,7 @@ class Monitor(App[None], inherit_bindings=False):
     def _settle(self) -> None:
         state = self.monitor_state
         if state.is_over:
-            self._leave(0)
+            self._leave(DEMO_WANTED if state.has_asked_for_demo else 0)
             return
         self._feed.tune(state.wanted(), interval_seconds=state.interval, is_paused=state.is_paused)
         while state.requests:

@@ -17,7 +17,6 @@ from typing import Protocol, TypeVar
 
 from ttmem.analysis import Explanation, explain
 from ttmem.errors import DaemonGone, SelectionError, TtmemError
-from ttmem.figures.replayed import RecordedFigures
 from ttmem.figures.source import FigureSource
 from ttmem.monitor.parts.drawing import MonitorFrame, Wanted
 from ttmem.snapshot import Selection
@@ -32,8 +31,7 @@ from ttmem.snapshot.usage import ProcessUsage, Snapshot
 from ttmem.snapshot.values import Device, replace
 from ttmem.view.texts import plural
 
-__all__ = ["DaemonLossCheck", "Feed", "FigureQueries", "SelectedFigures", "SelectedReplay", "WordsOf"]
-__all__ += ["frame_of", "selected_overview"]
+__all__ = ["DaemonLossCheck", "Feed", "FigureQueries", "SelectedFigures", "WordsOf", "frame_of", "selected_overview"]
 
 What = TypeVar("What")
 Found = TypeVar("Found")
@@ -83,22 +81,6 @@ class SelectedFigures(FigureSource):
         if self.words_of is not None and known != self._known:
             self.selection = self.selection._replace(devices=self.words_of(self.telemetry, known))
             self._known = known
-        return selected_overview(overview, self.selection)
-
-
-class SelectedReplay(RecordedFigures):
-    """A recording that answers with the selected part."""
-
-    selection = Selection()
-    words_of: WordsOf | None = None
-
-    def overview(self) -> Snapshot:
-        overview = super().overview()
-        if not overview.devices:
-            return overview  # a moment before the first program
-        if self.words_of is not None:
-            known = tuple(usage.device for usage in overview.devices)
-            self.selection = self.selection._replace(devices=self.words_of(self.telemetry, known))
         return selected_overview(overview, self.selection)
 
 

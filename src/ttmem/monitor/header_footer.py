@@ -140,17 +140,16 @@ def _hints(state: "MonitorState") -> list[tuple[str, str, str]]:
         hints += [(key, key_word(key), text) for key, text in _REPLAYED]
     if state.hidden_count:
         hints.append(("down", f"{state.hidden_count:,}", "more"))
-    overview = state.frame.overview
     if state.replay is not None:
         own = ((_ELSEWHERE.get(key, key), text) for key, text in _HINTS.get(state.view, ()) if key != "K")
         return [*hints, *((key, key_word(key), text) for key, text in own)]
-    if overview is not None and not overview.devices and not overview.processes and state.view == "overview":
+    if state.is_empty:
         return [
             *hints,
+            ("d", "d", "Start the demo"),
             ("r", "r", "Look again"),
             ("6", "6", "Sensors"),
             ("7", "7", "Incidents"),
-            ("d", "d", "Dark or light"),
         ]
     return [*hints, *((key, key_word(key), text) for key, text in (*_HINTS.get(state.view, ()), *_COMMON))]
 

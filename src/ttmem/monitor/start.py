@@ -11,18 +11,16 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import NoReturn
 
 from ttmem.errors import SelectionError, TtmemError
-from ttmem.figures.replay_clock import ReplayClock
 from ttmem.figures.source import FigureSource
 from ttmem.monitor.app import Monitor, drawn_on_stdout
-from ttmem.monitor.feed import DaemonLossCheck, FigureQueries, SelectedFigures, SelectedReplay, frame_of
+from ttmem.monitor.feed import DaemonLossCheck, FigureQueries, SelectedFigures, frame_of
 from ttmem.monitor.options import Options
 from ttmem.monitor.parts.drawing import MonitorFrame
 from ttmem.monitor.settings import load
 from ttmem.monitor.state import MonitorState
-from ttmem.recording import Recording
 from ttmem.view.screen import Depth, depth_for
 
-__all__ = ["run_monitor", "selected_replay"]
+__all__ = ["run_monitor"]
 
 _KILLED_BY = 128
 
@@ -112,13 +110,6 @@ class _OpenFigures:
 def _selected_figures(options: Options, environ: Mapping[str, str], loss_check: DaemonLossCheck) -> FigureSource:
     source = SelectedFigures(environ, uid=os.geteuid(), has_daemon=options.has_daemon, is_following=True)
     source.selection, source.words_of, source.loss_check = options.selection, options.words_of, loss_check
-    return source
-
-
-def selected_replay(options: Options, recording: Recording, clock: ReplayClock) -> SelectedReplay:
-    """The figures of a recording, reduced to what the flags select."""
-    source = SelectedReplay(recording, clock)
-    source.selection, source.words_of = options.selection, options.words_of
     return source
 
 

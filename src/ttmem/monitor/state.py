@@ -18,9 +18,9 @@ from ttmem.monitor.panels.page import TextPage, help_lines
 from ttmem.monitor.panels.panel import Panel, overlaid
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted
 from ttmem.monitor.parts.news import news_of, seen_name
-from ttmem.monitor.parts.replay_line import replay_line
 from ttmem.monitor.process_keys import ProcessKeys
-from ttmem.monitor.replay_keys import ReplayKeys
+from ttmem.monitor.replay.keys import ReplayKeys
+from ttmem.monitor.replay.line import replay_line
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
 from ttmem.view.device_tables import device_word
@@ -127,6 +127,7 @@ class MonitorState:
         self.replay = replay
         self._replay_keys = ReplayKeys(replay, self) if replay is not None else None
         self.is_over = False
+        self.has_asked_for_demo = False
         self.requests: list[str] = []
         self._environ = environ
         self._banner = banner
@@ -169,6 +170,14 @@ class MonitorState:
     def interval(self) -> float:
         """Seconds between two queries."""
         return self.settings.interval if self.replay is None else min(self.settings.interval, _REPLAY_SECONDS)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the screen is the one that says what to do next."""
+        overview = self.frame.overview
+        if overview is None or self._banner or self.replay is not None or self._view != "overview":
+            return False
+        return not overview.devices and not overview.live
 
     @property
     def is_readonly(self) -> bool:
@@ -337,6 +346,9 @@ class MonitorState:
         self.is_over = True
 
     def _dark(self, _: str) -> None:
+        if self.is_empty:
+            self.is_over = self.has_asked_for_demo = True
+            return
         self.settings = self.settings._replace(theme="light" if self.settings.theme == "dark" else "dark")
 
     def _layout(self, layout: str) -> None:

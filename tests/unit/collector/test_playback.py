@@ -46,10 +46,8 @@ class Story:
         self.moments: list[int] = []
         with Actor(directory) as actor:
             recorder = Recorder(directory)
-            actor.do(
-                "import ttmem; chip = ttmem.open_device(0x61); ttmem.report_launch(chip, 1); "
-                "ttmem.phase('all of it').__enter__()"
-            )
+            actor.do("import ttmem; chip = ttmem.open_device(0x61); ttmem.report_launch(chip, 1)")
+            actor.do("ttmem.phase('all of it').__enter__()")
             for statements, *_ in steps:
                 if not statements:
                     recorder.writer.close()

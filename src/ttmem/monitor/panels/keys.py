@@ -78,7 +78,7 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key(("c",), "layout:compact", "One line for each chip."),
         Key(("z",), "zoom", "History: 60 seconds, 5 minutes, 1 hour."),
         Key(("p", "m"), "next_pool", "History and map: the next kind of memory."),
-        Key(("d",), "dark", "Dark or light."),
+        Key(("d",), "dark", "Dark or light. Where no program reports: the demo."),
         Key(("f2",), "setup", "Settings; saved when you leave them."),
         Key(("f12",), "save", "Save what is set now for the next time."),
     ),

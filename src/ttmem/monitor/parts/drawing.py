@@ -28,7 +28,7 @@ from ttmem.view.table import Line, Role, Span, clean, clipped, width_of
 if TYPE_CHECKING:
     from ttmem.analysis import Explanation
 
-__all__ = ["ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
+__all__ = ["RECORDED", "ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
 
 Layout = Literal["auto", "full", "compact"]
 RECORDED = "recording "  # how the source of its snapshots begins

@@ -156,11 +156,10 @@ def _measured(sensor: Sensor | None, digits: int) -> _Cell:
 
 
 def _role_of(sensor: Sensor) -> Role:
-    """Chips run warm, and at almost the highest voltage: only what is close to its limit stands out."""
+    """What is close to its limit stands out. Not as an alarm: chips run warm, and at almost the highest voltage."""
     if not sensor.limit:
         return Role.PLAIN
-    share = sensor.value / sensor.limit
-    return Role.FULL if share >= 1 else Role.HIGH if share >= _CLOSE else Role.GOOD
+    return Role.NOTICE if sensor.value / sensor.limit >= _CLOSE else Role.PLAIN
 
 
 def _heartbeat(chip: ChipTelemetry) -> _Cell:
