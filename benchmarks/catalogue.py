@@ -43,6 +43,8 @@ MODULES = (
     "commands",
     "metrics",
     "history",
+    "recording",
+    "recording_memray",
     "recording_losses",
 )
 NAMES = PROGRAMS + MODULES
