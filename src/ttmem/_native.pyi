@@ -221,52 +221,45 @@ class allocation_client:  # really a submodule
 
 class own:  # really a submodule
     """What this process itself has reported, read from its mapped journal; nothing, as long as it has none."""
-
     @staticmethod
     def version() -> int:
         """Another number whenever a target was opened, described again or closed; 0 without a journal."""
 
+    JOURNAL_VERSION: int
+    @staticmethod
+    def other_version() -> int: ...  # of a journal that is not read here, since another ttmem owns it; else 0
     @staticmethod
     def targets() -> list[tuple[Any, ...]]:
         """(number, is open, unique or mesh id, (index, arch, board, capacities) of a chip, unique ids of a mesh's)."""
-
     @staticmethod
     def pool(targets: tuple[int, ...], pool: int, /) -> tuple[int, ...]:
         """What targets that stand for one chip have of a pool: bytes used, the highest since a reset, how many; then
         its totals, in the order of `POOL_TOTALS`."""
-
     @staticmethod
     def circular_buffers(targets: tuple[int, ...], /) -> tuple[int | None, int | None]:
         """What cores give up for circular buffers: of all loaded programs, and of those that ran last."""
-
     @staticmethod
     def entries() -> list[tuple[Any, ...]]:
         """What is alive, oldest first: (target, kind, id, pool, flags, reserved, requested, address, per_bank, page,
         layout, cores, program, thread id, age_ns, what the site says)."""
-
     @staticmethod
     def reset_peaks(target: int, /) -> None:
         """The highest of `pool` starts over at what is used now; what others see of peaks does not."""
-
     @staticmethod
     def record_sites() -> None:
         """From now on buffers reported without a site get the Python stack of their thread."""
-
     @staticmethod
     def forget_sites() -> None: ...
     @staticmethod
     def described_site(tensor: str, operation: str, /) -> int:
         """The site of a buffer: the Python stack if that is recorded, then the tensor and the operation, if they are
         not empty. 0 if there is nothing of it."""
-
     @staticmethod
     def name_program(target: int, program: int, operation: str, /) -> None:
         """What a program does; it must be known on that target by now."""
-
     @staticmethod
     def current_site() -> int:
         """The site of the caller's Python stack, as an allocation would get it; 0 if there is none."""
-
     @staticmethod
     def stack_node_count() -> int:
         """How many frames, tensors and operations the journal's tree of stacks has."""
