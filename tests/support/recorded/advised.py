@@ -10,6 +10,7 @@ In a process of its own, since a journal never forgets a chip. Prints the settin
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from ttmem import GraphTracker
 from ttmem.collector import Collector
@@ -52,7 +53,10 @@ def played(workload: Workload, mesh: MeshDevice, round_count: int, collector: Co
 
 def reopened(workload: Workload, setting: str, size: int) -> MeshDevice:
     """The same devices with another size of one thing."""
-    sizes = {"l1_small_bytes": workload.l1_small_bytes, "trace_region_bytes": workload.trace_region_bytes}
+    sizes: dict[str, Any] = {
+        "l1_small_bytes": workload.l1_small_bytes,
+        "trace_region_bytes": workload.trace_region_bytes,
+    }
     kind = find_board(workload.board)
     silicon = kind.architecture()
     if setting == "worker_l1_size":
