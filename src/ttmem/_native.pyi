@@ -506,8 +506,8 @@ class recording:  # really a submodule
             """What is known by now holds up to a moment."""
 
         def series(self) -> list[tuple[int, str, int, int, int, int]]:
-            """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of a chip
-            how many pools there are stands for the pool."""
+            """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of
+            a chip how many pools there are stands for the pool."""
 
         def processes(self) -> list[tuple[int, int, str, str]]:
             """(pid, started_ns, label, command)."""
