@@ -53,6 +53,7 @@ class Judge(GraphTracker):
         super().track_device_opened(device)
         self.ring_bytes = device.chips[0].kernel_ring_bytes
         self.bank_count = device.chips[0].l1_bank_count
+        self.weigh()
 
     def track_allocate(self, buffer: Any) -> None:
         super().track_allocate(buffer)
