@@ -89,15 +89,33 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
             has_stopped = true;
             break;
         }
+        if (is_event && row_watcher_ != nullptr) row_watcher_->row_comes(row.words.time);
+        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
         if (watcher_ != nullptr) watcher_->set_time(row.words.time);
         apply_row(row);
         ++row_count_;
         ++position_;
         if (watcher_ != nullptr) watcher_->look(position_, row.words.time);
-        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
+        if (is_event && row_watcher_ != nullptr) row_watcher_->row_done();
         has_stopped = is_event && until.pool < kPools && is_reached(until);
     }
     for (auto& [number, player] : players_) ++player.process->figures;
+    if (!rows.has_failed()) return true;
+    error = "its rows are none";
+    return false;
+}
+
+bool Replay::phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const {
+    RowDecoder rows(block.payload, block.head.row_count);
+    Row row;
+    while (rows.next(row)) {
+        const Type type = row.words.type();
+        if (type != Type::phase_began && type != Type::phase_ended) continue;
+        const auto named = names_.find(row.process);
+        if (named == names_.end()) continue;
+        const std::string name = named->second.item(PhaseRecord::unpack(row.words).name, Item::text);
+        found.push_back({row.words.time, named->second.facts.pid, type == Type::phase_began, name});
+    }
     if (!rows.has_failed()) return true;
     error = "its rows are none";
     return false;
@@ -172,6 +190,7 @@ void Replay::apply_own(Player& player, RecordCopy words) {
             player.process->event_count = 1;
             return book.note_gap();
         case RowType::gap_ended:
+            player.process->lost_records = words.id;
             player.is_lost = true;  // until the keyframe that follows
             return;
         case RowType::gap_peaked: {

@@ -29,7 +29,7 @@ __all__ = [
     "sums_of",
 ]
 
-ByWord = Literal["site", "operation", "phase", "kind", "program", "thread", "process", "chip", "core"]
+ByWord = Literal["site", "operation", "phase", "kind", "program", "thread", "process", "tensor", "chip", "core"]
 BY_WORDS: tuple[ByWord, ...] = get_args(ByWord)
 _FRAMES = 2  # of a stack: the line that asked, and the one that called it
 
@@ -211,6 +211,7 @@ _NAMES: dict[ByWord, Callable[[Entry], str]] = {
     "program": _program,
     "thread": _thread,
     "process": lambda entry: entry.process,
+    "tensor": lambda entry: entry.row[-4],
     "chip": lambda entry: entry.chip,
     "core": lambda entry: entry.core or _core(entry),
 }

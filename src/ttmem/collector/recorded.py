@@ -5,6 +5,7 @@ beside the segments as answers of the collector that recorded them: `keep_incide
 """
 
 import os
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from ttmem.snapshot import Host, Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.values import Device, TimeNs, replace
+from ttmem.sources.procfs import user_name
 
 __all__ = ["KeptIncidents", "Moment", "OnCore", "context_of", "empty_ledger", "keep_incidents"]
 
@@ -86,7 +88,7 @@ def context_of(recording: Recording) -> SnapshotContext:
         source=f"recording {recording.path}",
         places=(str(recording.path),),
         host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
-        user_of=str,
+        user_of=user_name if recording.meta.host == socket.gethostname() else str,
     )
 
 

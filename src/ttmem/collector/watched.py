@@ -64,10 +64,15 @@ class Walk(NamedTuple):
     extents: dict[tuple[int, Pool], Extent]
 
 
-def core_peaks(recording: Recording, core: tuple[int, int] | None = None) -> list[CorePeak]:
-    """The fullest core of each chip, or one core by its x and y, measured where heads of blocks say that it may be."""
+def core_peaks(
+    recording: Recording, core: tuple[int, int] | None = None, *, from_ns: int = 0, until_ns: int | None = None
+) -> list[CorePeak]:
+    """The fullest core of each chip, or one core by its x and y, measured where heads of blocks say that it may be; of
+    blocks that have to do with a time only."""
     bounds: dict[int, list[tuple[int, int, int]]] = {}
     for number, place, block in recording.blocks:
+        if block.last_ns < from_ns or (until_ns is not None and block.first_ns > until_ns):
+            continue
         for one in block.cores:
             if one.is_known:
                 highest = max(one.start_bytes, one.highest_bytes)

@@ -299,6 +299,7 @@ class Lives:
                 if block.kind != NAMES and place < start:
                     continue
                 has_stopped = self._apply(segment, place)
+                self.recording.on_read(block.row_count if block.kind == EVENTS else 0)
                 if self._native.life_count() + self._native.event_count() >= row_count:
                     yield self._take()
                 if has_stopped:

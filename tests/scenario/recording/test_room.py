@@ -1,4 +1,4 @@
-"""How much room a recorded run had, from the recording alone, against the arithmetic of the runtime model's own calls."""
+"""How much room a recorded run had, from the recording alone, against the arithmetic of the runtime model."""
 
 import os
 import subprocess

@@ -159,7 +159,7 @@ class LifeNames:
         match word:
             case "site":
                 return "\n".join(self._lives.texts[number].split("\n")[:2])
-            case "operation":
+            case "operation" | "tensor":
                 return self._lives.texts[number]
             case "core":
                 return self._lives.texts[number] or "every core"

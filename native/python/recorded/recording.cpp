@@ -1,4 +1,4 @@
-#include "python/recording.hpp"
+#include "python/recorded/recording.hpp"
 
 #include <fcntl.h>
 #include <nanobind/stl/string.h>
@@ -12,7 +12,7 @@
 
 #include "python/books.hpp"
 #include "python/buffers.hpp"
-#include "python/watch/watched.hpp"
+#include "python/recorded/watched.hpp"
 #include "recording/block.hpp"
 #include "recording/recorder.hpp"
 #include "recording/replay.hpp"
@@ -197,6 +197,17 @@ bool apply(Replay& replay, Books& ledger, nb::handle buffer, uint64_t until_ns, 
     return has_stopped;
 }
 
+nb::list phase_moment_rows(const Replay& replay, nb::handle buffer) {
+    const View view(buffer);
+    std::vector<PhaseMoment> found;
+    std::string error;
+    if (!replay.phase_moments(plain(view.bytes()), found, error)) throw std::invalid_argument(error);
+    nb::list rows;
+    for (const PhaseMoment& one : found)
+        rows.append(nb::make_tuple(one.time_ns, one.is_begin, one.pid, nb::str(one.name.data(), one.name.size())));
+    return rows;
+}
+
 nb::dict phase_rows(const Replay& replay) {
     nb::dict all;
     for (const auto& [key, phases] : replay.phases()) {
@@ -242,6 +253,7 @@ void add_recording(nb::module_& module) {
         .def("watch", watch, nb::arg("ledger"), nb::arg("measure") = false, nb::arg("core") = -1)
         .def("watched", watched, nb::arg("ledger"))
         .def("position", &Replay::position)
+        .def("phase_moments", phase_moment_rows, nb::arg("block"))
         .def("phases", phase_rows)
         .def("gap_peaks", gap_peak_rows)
         .def("lost", lost_rows)

@@ -1,4 +1,4 @@
-#include "python/watch/watched.hpp"
+#include "python/recorded/watched.hpp"
 
 #include "recording/watch/on_core.hpp"
 
