@@ -88,7 +88,7 @@ def test_markers_limit_and_find_leaks_and_sub_processes_count(pytester: pytest.P
 UNASKED = """
 def test_nothing_is_loaded():
     mine = sorted(name for name in sys.modules if name.partition(".")[0] == "ttmem")
-    assert mine == ["ttmem", "ttmem.pytest_plugin", "ttmem.switches"]
+    assert mine == ["ttmem", "ttmem.pytest_plugin"]
     assert "TTMEM" not in os.environ
 
 @pytest.mark.limit_device_memory(dram=0)
