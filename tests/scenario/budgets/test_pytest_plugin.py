@@ -201,6 +201,15 @@ def test_beside_each_other(chip, number):
 
 
 @pytest.mark.slow
+def test_a_worker_without_a_device_is_no_trouble(pytester: pytest.Pytester) -> None:
+    result = run(pytester, NOTHING + SIZES, "--ttmem", "-n", "3")
+
+    result.assert_outcomes(passed=3)
+    assert "dram 2.00 MiB  test_it.py::test_two" in said(result)
+    assert "no test opened a device" not in said(result)
+
+
+@pytest.mark.slow
 def test_workers_of_one_run_are_told_apart_and_told_together(pytester: pytest.Pytester) -> None:
     result = run(pytester, WORKERS, "--ttmem-baseline", "base.json", "-n", "2")
 
@@ -209,6 +218,7 @@ def test_workers_of_one_run_are_told_apart_and_told_together(pytester: pytest.Py
     assert json.loads((pytester.path / "base.json").read_text())["tests"] == {name: {"dram": 4 << 20} for name in names}
     assert said(result).count("dram 4.00 MiB  test_it.py::test_beside_each_other") == 2
     assert "no device memory was reported" not in said(result)
+    assert "no test opened a device" not in said(result)
 
 
 RERUNS = """
