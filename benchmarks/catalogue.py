@@ -43,6 +43,7 @@ MODULES = (
     "commands",
     "metrics",
     "history",
+    "exports",
 )
 NAMES = PROGRAMS + MODULES
 
