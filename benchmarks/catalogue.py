@@ -44,6 +44,9 @@ MODULES = (
     "metrics",
     "history",
     "exports",
+    "recording",
+    "recording_memray",
+    "recording_losses",
 )
 NAMES = PROGRAMS + MODULES
 

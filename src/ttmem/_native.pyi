@@ -221,52 +221,45 @@ class allocation_client:  # really a submodule
 
 class own:  # really a submodule
     """What this process itself has reported, read from its mapped journal; nothing, as long as it has none."""
-
     @staticmethod
     def version() -> int:
         """Another number whenever a target was opened, described again or closed; 0 without a journal."""
 
+    JOURNAL_VERSION: int
+    @staticmethod
+    def other_version() -> int: ...  # of a journal that is not read here, since another ttmem owns it; else 0
     @staticmethod
     def targets() -> list[tuple[Any, ...]]:
         """(number, is open, unique or mesh id, (index, arch, board, capacities) of a chip, unique ids of a mesh's)."""
-
     @staticmethod
     def pool(targets: tuple[int, ...], pool: int, /) -> tuple[int, ...]:
         """What targets that stand for one chip have of a pool: bytes used, the highest since a reset, how many; then
         its totals, in the order of `POOL_TOTALS`."""
-
     @staticmethod
     def circular_buffers(targets: tuple[int, ...], /) -> tuple[int | None, int | None]:
         """What cores give up for circular buffers: of all loaded programs, and of those that ran last."""
-
     @staticmethod
     def entries() -> list[tuple[Any, ...]]:
         """What is alive, oldest first: (target, kind, id, pool, flags, reserved, requested, address, per_bank, page,
         layout, cores, program, thread id, age_ns, what the site says)."""
-
     @staticmethod
     def reset_peaks(target: int, /) -> None:
         """The highest of `pool` starts over at what is used now; what others see of peaks does not."""
-
     @staticmethod
     def record_sites() -> None:
         """From now on buffers reported without a site get the Python stack of their thread."""
-
     @staticmethod
     def forget_sites() -> None: ...
     @staticmethod
     def described_site(tensor: str, operation: str, /) -> int:
         """The site of a buffer: the Python stack if that is recorded, then the tensor and the operation, if they are
         not empty. 0 if there is nothing of it."""
-
     @staticmethod
     def name_program(target: int, program: int, operation: str, /) -> None:
         """What a program does; it must be known on that target by now."""
-
     @staticmethod
     def current_site() -> int:
         """The site of the caller's Python stack, as an allocation would get it; 0 if there is none."""
-
     @staticmethod
     def stack_node_count() -> int:
         """How many frames, tensors and operations the journal's tree of stacks has."""
@@ -462,13 +455,32 @@ class recording:  # really a submodule
         """A recording back into a ledger of its own, block by block. A block that is none is a ValueError."""
 
         def __init__(self, ledger: Ledger) -> None: ...
-        def read_names(self, block: bytes) -> None:
-            """All blocks of names of a segment come before the others."""
-
+        def read_names(self, block: bytes) -> None: ...  # all of a segment come before its other blocks
         def apply(
-            self, ledger: Ledger, block: bytes, until_ns: int = ..., chip: int = 0, pool: int = ..., bytes: int = 0
+            self,
+            ledger: Ledger,
+            block: bytes,
+            until_ns: int = ...,
+            chip: int = 0,
+            pool: int = ...,
+            bytes: int = 0,
+            skip: int = 0,
+            rows: int = ...,
         ) -> bool:
-            """Up to a time (CLOCK_MONOTONIC), or until a pool of a chip holds `bytes`; whether it stopped there."""
+            """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
+            there. `skip`: rows of this block that were applied before."""
+
+        def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
+            """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
+
+        def watched(self, ledger: Ledger) -> tuple[Any, ...]:
+            """That: its rows are described in native/python/recorded/watched.hpp."""
+
+        def position(self) -> int:
+            """How many rows of the last block were applied, or skipped."""
+
+        def phase_moments(self, block: bytes) -> list[tuple[int, bool, int, str]]:
+            """Phases that begin or end in a block: (CLOCK_MONOTONIC, whether it begins, pid, name). Applies nothing."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
@@ -476,9 +488,7 @@ class recording:  # really a submodule
         def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
             """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
 
-        def lost(self) -> list[int]:
-            """Keys of processes of which is not known what they hold now."""
-
+        def lost(self) -> list[int]: ...  # keys of processes of which is not known what they hold now
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...
@@ -543,6 +553,10 @@ class recording:  # really a submodule
         def alive_count(self) -> int: ...
         def row_count(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
+
+    @staticmethod
+    def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
+        """What lies on core y * 256 + x of a device now, as described in native/python/recorded/watched.hpp."""
 
     @staticmethod
     def csv_rows(columns: list[tuple[bytes, int, Any]]) -> bytes:

@@ -22,6 +22,7 @@
 #include "recording/block.hpp"
 #include "recording/names.hpp"
 #include "recording/rows.hpp"
+#include "recording/watch/core_loads.hpp"
 
 namespace ttmem::recording {
 
@@ -95,12 +96,14 @@ private:
     void put_target(State& state, const RecordCopy& words);
     void put_process(State& state, const Process& process);
     void put_keyframe(const Process* only);
+    void count_lost(State& state);
     void put_gap_peaks(State& state);
     void close_rows(BlockKind kind, uint16_t parts);
     void close_names();
     void write(BlockHead head, const std::vector<Balance>& balances, const std::string& payload);
     void raise_in_gap(uint32_t device, uint8_t pool, int64_t bytes);
     std::vector<Balance> take_balances();
+    void put_cores(std::vector<Balance>& balances);
 
     Collector& collector_;
     RowEncoder rows_;
@@ -110,6 +113,7 @@ private:
     State* last_ = nullptr;  // whom the row before was about
     uint64_t last_key_ = 0;
     std::vector<Pool> pools_;  // by device and pool
+    CoreLoads loads_;
     int file_ = -1;
     uint64_t segment_ = 0;
     uint32_t block_number_ = 0, next_number_ = 0;

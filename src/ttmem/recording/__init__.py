@@ -2,11 +2,12 @@
 
 from ttmem.recording.lives import Batch, Ending, Event, EventKind, Life, LifeFlag, LifeProcess, Lives, PhaseRun
 from ttmem.recording.meta import Meta
-from ttmem.recording.reader import Peak, RecordedBlock, Recording, Segment
+from ttmem.recording.reader import CorePeak, Peak, RecordedBlock, Recording, Segment
 from ttmem.recording.writer import RecordingWriter
 
 __all__ = [
     "Batch",
+    "CorePeak",
     "Ending",
     "Event",
     "EventKind",
