@@ -44,6 +44,7 @@ MODULES = (
     "pytest_plugin",
     "metrics",
     "history",
+    "exports",
     "recording",
     "recording_memray",
     "recording_losses",
