@@ -43,6 +43,9 @@ MODULES = (
     "commands",
     "metrics",
     "history",
+    "recording",
+    "recording_memray",
+    "recording_losses",
 )
 NAMES = PROGRAMS + MODULES
 

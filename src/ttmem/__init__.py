@@ -6,6 +6,7 @@ its calls with `AllocationClient`, and a runtime is given a `GraphTracker`. Noth
 
 `PUBLIC_NAMES` is the only list of what `import ttmem` offers. A name is loaded when it is first used, so `ttmem --help`
 never loads the client; type checkers read `__init__.pyi`, which `python -m tools.public_names` writes from the table.
+PYTEST_DONT_REWRITE: assertions here are not those of tests.
 """
 
 import os
@@ -25,6 +26,7 @@ PUBLIC_NAMES = {
     ),
     "ttmem.client.memory.listing": ("forget_sites", "memory_snapshot", "record_sites"),
     "ttmem.client.memory.summary": ("memory_summary",),
+    "ttmem.client.recorded_stretch": ("record",),
     "ttmem.client.reporter": (
         "Client",
         "close",

@@ -130,7 +130,9 @@ void Collector::start(Process& process, uint64_t now_ns) {
 
 // Works out what is alive; records up to `read_until` were read before.
 void Collector::scan(Process& process, uint64_t now_ns, uint64_t read_until) {
-    std::vector<RecordCopy> alive;
+    std::vector<RecordCopy>& alive = alive_;  // kept: new memory would cost as much as reading into it
+    alive.clear();
+    if (process.unfollowed_from == 0) process.unfollowed_from = read_until;
     if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns, read_until);
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
     if (!read_targets(process, kTargets)) return damage(process, kCut);
@@ -149,7 +151,8 @@ void Collector::fall_behind(Process& process, uint64_t now_ns, uint64_t read_unt
     process.mode = Mode::outrun;
     process.scans_in_row = 0;
     process.book.hold_log(read_until, process.reader->settled_at());
-    process.backoff_ns = std::min<uint64_t>(process.backoff_ns == 0 ? 20 * kMs : process.backoff_ns * 2, 500 * kMs);
+    const uint64_t most = listener_ != nullptr ? 20 * kMs : 500 * kMs;  // what is not followed is not recorded
+    process.backoff_ns = std::min<uint64_t>(process.backoff_ns == 0 ? 20 * kMs : process.backoff_ns * 2, most);
     process.retry_at_ns = nanoseconds(CLOCK_MONOTONIC) + process.backoff_ns;
     adopt(process, now_ns);
 }
@@ -220,6 +223,7 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
         process.book.take_peaks(process.reader->position() - 1, now_ns);
         process.book.catch_up_log();
         if (listener_ != nullptr) listener_->settled(process.key);
+        process.unfollowed_from = 0;
         process.scans_in_row = 0;
         process.backoff_ns = 0;
         ++process.figures;

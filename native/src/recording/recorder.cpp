@@ -186,19 +186,31 @@ void Recorder::lost(uint64_t process) {
     state.is_lost = true;
     loads_.forget(process);
     if (!meet(state, process)) return;
-    status_.lost_records += state.process->lost_records - state.lost_records;
-    state.lost_records = state.process->lost_records;
     // From the last moment on at which all was known.
-    add(state, own_row(RowType::gap_began, state.process->lost_records), state.known_until_ns);
+    add(state, own_row(RowType::gap_began, state.lost_records), state.known_until_ns);
+}
+
+// Everything that it did while it was not followed, also what was read again to be exact. What a process did before anyone
+// recorded is not lost.
+void Recorder::count_lost(State& state) {
+    const Process& process = *state.process;
+    if (process.reader == nullptr || process.unfollowed_from == 0) return;
+    const bool is_found_running =
+        state.known_until_ns == 0 && process.reader->identity().clock_monotonic_ns < since_ns_;
+    if (is_found_running || process.reader->position() < process.unfollowed_from) return;
+    const uint64_t lost = process.reader->position() - process.unfollowed_from;
+    state.lost_records += lost;
+    status_.lost_records += lost;
 }
 
 void Recorder::settled(uint64_t process) {
     State& state = state_of(process);
     if (!state.is_lost || !meet(state, process) || !state.process->book.is_counting()) return;
     state.is_lost = false;
+    count_lost(state);
     loads_.reset(process);
     put_gap_peaks(state);
-    add(state, own_row(RowType::gap_ended, state.process->lost_records), nanoseconds(CLOCK_MONOTONIC));
+    add(state, own_row(RowType::gap_ended, state.lost_records), nanoseconds(CLOCK_MONOTONIC));
     put_keyframe(state.process);
 }
 
@@ -224,7 +236,10 @@ void Recorder::put_gap_peaks(State& state) {
 
 void Recorder::process_ended(uint64_t process) {
     State& state = state_of(process);
-    if (!state.is_over && meet(state, process)) add_own(state, RowType::process_ended);
+    if (!state.is_over && meet(state, process)) {
+        if (state.is_lost) count_lost(state);
+        add_own(state, RowType::process_ended);
+    }
     state.is_over = true;
     loads_.forget(process);
     state.process = nullptr;

@@ -96,6 +96,7 @@ private:
     void put_target(State& state, const RecordCopy& words);
     void put_process(State& state, const Process& process);
     void put_keyframe(const Process* only);
+    void count_lost(State& state);
     void put_gap_peaks(State& state);
     void close_rows(BlockKind kind, uint16_t parts);
     void close_names();

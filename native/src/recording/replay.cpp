@@ -89,12 +89,14 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
             has_stopped = true;
             break;
         }
+        if (is_event && row_watcher_ != nullptr) row_watcher_->row_comes(row.words.time);
+        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
         if (watcher_ != nullptr) watcher_->set_time(row.words.time);
         apply_row(row);
         ++row_count_;
         ++position_;
         if (watcher_ != nullptr) watcher_->look(position_, row.words.time);
-        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
+        if (is_event && row_watcher_ != nullptr) row_watcher_->row_done();
         has_stopped = is_event && until.pool < kPools && is_reached(until);
     }
     for (auto& [number, player] : players_) ++player.process->figures;
@@ -188,6 +190,7 @@ void Replay::apply_own(Player& player, RecordCopy words) {
             player.process->event_count = 1;
             return book.note_gap();
         case RowType::gap_ended:
+            player.process->lost_records = words.id;
             player.is_lost = true;  // until the keyframe that follows
             return;
         case RowType::gap_peaked: {

@@ -41,6 +41,14 @@ struct Until {
     uint64_t skip = 0, rows = ~uint64_t{0};  // of the block: rows that were applied before, and with which to stop
 };
 
+/// Looks at the books around each row of events, by whoever holds them.
+class RowWatcher {
+public:
+    virtual ~RowWatcher() = default;
+    virtual void row_comes(uint64_t time_ns) = 0;
+    virtual void row_done() = 0;
+};
+
 /// Where a phase begins or ends: CLOCK_MONOTONIC, as rows have it.
 struct PhaseMoment {
     uint64_t time_ns = 0;
@@ -64,10 +72,13 @@ public:
     /// Applies a block of events or a keyframe; `has_stopped`: it came to where `until` says. False for rows that are none.
     bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error);
 
+    /// Who looks on; nullptr: nobody again.
+    void watch(RowWatcher* watcher) { row_watcher_ = watcher; }
+
     /// Every beginning and end of a phase in a block of events, of which nothing is applied. False for rows that are none.
     bool phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const;
 
-    uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row
+    uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row; while one is applied, of that one
     int64_t wall_offset_ns() const { return wall_offset_ns_; }
     uint64_t row_count() const { return row_count_; }
     /// How many rows of the last block were applied, or passed over.
@@ -103,6 +114,7 @@ private:
     uint64_t time_ns_ = 0, row_count_ = 0, position_ = 0;
     int64_t wall_offset_ns_ = 0;
     int64_t watched_ = -1;  // the device that `until` names
+    RowWatcher* row_watcher_ = nullptr;
 };
 
 }  // namespace ttmem::recording

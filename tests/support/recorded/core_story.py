@@ -164,7 +164,8 @@ def main(name: str, round_count: str) -> None:
     collector = Collector(Places(uid=os.geteuid(), directory=str(directory)))
     writer = RecordingWriter(directory / "story.ttmem", collector.ledger, meta=Meta())
     noted: list[Noted] = []
-    with Judge() as judge:
+    judge = Judge()
+    with judge:
         workload = WORKLOADS[name]
         mesh = workload.open(tracker=judge)
         player = Player(mesh)

@@ -1,4 +1,4 @@
-#include "python/recording.hpp"
+#include "python/recorded/recording.hpp"
 
 #include <fcntl.h>
 #include <nanobind/stl/string.h>
@@ -12,7 +12,7 @@
 
 #include "python/books.hpp"
 #include "python/buffers.hpp"
-#include "python/watched.hpp"
+#include "python/recorded/watched.hpp"
 #include "recording/block.hpp"
 #include "recording/recorder.hpp"
 #include "recording/replay.hpp"
