@@ -41,7 +41,7 @@ struct Until {
     uint64_t chip = 0;
     uint32_t pool = kPools;  // kPools: of none
     int64_t bytes = 0;
-    bool is_of_each = false;                 // of each process all rows up to then, also those behind later ones of another
+    bool is_of_each = false;  // of each process all rows up to then, also those behind later ones of another
     uint64_t skip = 0, rows = ~uint64_t{0};  // of the block: rows that were applied before, and with which to stop
 };
 

@@ -262,7 +262,7 @@ class Recording:
         ledger: _native.Ledger,
         number: int,
         place: int,
-        **limits: int,
+        **limits: Any,
     ) -> bool:
         """Plays one block, as far as limits say; whether it stopped there."""
         segment = self.segments[number]
