@@ -13,11 +13,11 @@ from ttmem.view.pages.room.floor import room_title
 from ttmem.view.pages.room.holes import hole_title
 from ttmem.view.pages.room.words import seconds_text
 from ttmem.view.table import Line, Role, Span, cell, clean, clipped, wrapped
-from ttmem.view.texts import clock_text, plural, share_text, size_text
+from ttmem.view.texts import clock_text, plural, share_text, signed_text, size_text
 
 __all__ = ["one_page"]
 
-_SUMS, _INCIDENTS, _PROCESSES, _OPERATIONS = 3, 5, 3, 3
+_SUMS, _INCIDENTS, _PROCESSES, _OPERATIONS, _LEAKS = 3, 5, 3, 3, 3
 _KINDS = {"out_of_memory": "out of memory", "clash": "circular buffers clash", "unsafe_replay": "unsafe replay"}
 
 
@@ -30,6 +30,7 @@ def one_page(page: RecordedPage, options: PageOptions) -> list[Line]:
         ("fullest core", [core_title(core) for core in page.cores]),
         ("room for circular buffers", [room_title(one) for one in page.room if one.least_bytes is not None]),
         ("fragmentation", [hole_title(one) for one in page.holes if one.worst.unusable_bytes]),
+        ("growth", list(_growth(page))),
         ("programs", [_programs(one) for one in page.programs]),
         ("incidents", list(_incidents(page))),
         ("would have done", [advice_line(one) for one in page.advice if one.needed is not None]),
@@ -86,6 +87,21 @@ def _line(word: str, sums: Sequence[AliveSum], more: int, pool: PoolAlive, optio
     head = f"  {word:<10}"
     width = None if options.width is None else max(10, options.width - len(head))
     return (Span(head, Role.DIM), Span(text if width is None else clipped(text, width, is_ascii=options.is_ascii)))
+
+
+def _growth(page: RecordedPage) -> Iterator[Line]:
+    """Leaks in one line each, or that there are none."""
+    for one in page.leaks[:_LEAKS]:
+        phase = next((series for series in page.compared if series.name == one.phase), None)
+        runs = f" ({plural(len(phase.runs), 'run', 's')}{', inferred' if phase.is_inferred else ''})" if phase else ""
+        yield (
+            Span(f"{devices_word(one.chips)} {one.pool.word}", Role.INDEX),
+            Span(f"  {signed_text(one.bytes_per_run)} more after every run", Role.HIGH),
+            Span(f" of {clean(one.phase)}{runs}  {clean(one.line.partition(chr(10))[0]) or 'not known'}"),
+        )
+    if not page.leaks and page.compared:
+        names = ", ".join(dict.fromkeys(clean(one.name) for one in page.compared[:_LEAKS]))
+        yield cell(f"no line is alive more often after every run of {names}", Role.DIM)
 
 
 def _programs(cache: ProgramCache) -> Line:
