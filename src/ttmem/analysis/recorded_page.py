@@ -14,7 +14,7 @@ __all__ = ["IncidentLine", "ProgramCache", "RecordedPage"]
 
 
 class IncidentLine(Struct, frozen=True, kw_only=True):
-    """An incident in short; `ttmem explain RECORDING --incident NAME` tells it."""
+    """An incident in short; its story: `ttmem explain RECORDING --incident NAME`."""
 
     name: str  # PID-N
     kind: IncidentKind

@@ -99,7 +99,7 @@ def _refused(run: Run, chip: int, pool: Pool) -> list[Incident]:
 
 
 def _missing(refused: Sequence[Incident]) -> int:
-    """By how much the largest refusal missed in each bank, or a launch below the lowest buffer; 0: nobody knows."""
+    """By how much the largest refusal missed in each bank, or a launch below the lowest buffer; 0: not known."""
     found = [0]
     for one in refused:
         if one.requested_per_bank_bytes is not None and one.largest_free_per_bank_bytes is not None:
