@@ -44,6 +44,10 @@ MODULES = (
     "pytest_plugin",
     "metrics",
     "history",
+    "exports",
+    "recording",
+    "recording_memray",
+    "recording_losses",
 )
 NAMES = PROGRAMS + MODULES
 

@@ -1,7 +1,6 @@
 """`ttmem record`: what happens to device memory, of one program or of all that is to be seen here, into a recording."""
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,9 @@ import click
 from ttmem.cli.common.amounts import duration, size
 
 if TYPE_CHECKING:
+    from ttmem.cli.tracked_run.child_journals import RecordingOrder
     from ttmem.cli.tracked_run.chosen_journals import ChosenJournals
+    from ttmem.cli.tracked_run.recording_run import LiveRecording
     from ttmem.collector import Collector
     from ttmem.sources import Places
 
@@ -35,6 +36,7 @@ def _pids(context: click.Context, param: click.Parameter, value: str | None) -> 
     help="The recording: a directory NAME.ttmem.",
 )
 @click.option("--force", "is_forced", is_flag=True, help="Replace a recording of that name.")
+@click.option("--append", "is_continued", is_flag=True, help="Go on with a recording of that name.")
 @click.option("--label", metavar="TEXT", default="", help="The name it goes by in reports.")
 @click.option("--redact", "is_redacted", is_flag=True, help="Write neither command lines nor paths.")
 @click.option(
@@ -51,6 +53,7 @@ def record(
     *,
     output: Path,
     is_forced: bool,
+    is_continued: bool,
     label: str,
     is_redacted: bool,
     last_seconds: float | None,
@@ -67,21 +70,20 @@ def record(
 
     What is recorded is read by ttmem report, also while it goes on. A killed recorder loses the last 100 ms at most.
     """
-    from ttmem.cli.tracked_run.recording_run import LiveRecording, checked_output, record_until_interrupted
+    from ttmem.cli.tracked_run.child_journals import RecordingOrder
+    from ttmem.cli.tracked_run.recording_run import (
+        LiveRecording,
+        checked_output,
+        ended_by_ctrl_c,
+        record_until_interrupted,
+    )
 
+    if is_forced and is_continued:
+        raise click.UsageError("--force replaces a recording and --append goes on with it: expected one of them")
     if command:
-        if pids:
-            raise click.UsageError("--pid is for processes that run already; without it COMMAND is recorded")
-        if seconds is not None:
-            raise click.UsageError("--for is for a recording without a COMMAND, which ends with its program")
-        from ttmem.cli.run import run_tracked
-        from ttmem.cli.tracked_run.child_journals import RecordingOrder
-
-        path = checked_output(output, is_forced=is_forced)
-        order = RecordingOrder(path, is_redacted, last_seconds, max_bytes)
-        return run_tracked(
-            command, label=label, directory=None, is_plain=is_plain, has_no_sites=False, has_summary=None, order=order
-        )
+        _refuse_beside_command(pids, seconds)
+        path = checked_output(output, is_forced=is_forced, is_continued=is_continued)
+        return _record_command(command, label, is_plain, RecordingOrder(path, is_redacted, last_seconds, max_bytes))
     from ttmem.cli.program import raise_descriptor_limit
     from ttmem.collector import Collector
     from ttmem.sources import Places
@@ -90,26 +92,56 @@ def record(
     places = Places.from_environment(os.environ, uid=os.geteuid())
     collector = Collector(places)
     journals = _journals_of(places, collector, pids, mark) if pids else None
-    path = checked_output(output, is_forced=is_forced)
-    recording = LiveRecording(
-        path, collector, label=label, is_redacted=is_redacted, last_seconds=last_seconds, max_bytes=max_bytes
-    )
-    with suppress(KeyboardInterrupt):
-        if journals is None:
-            record_until_interrupted(recording, collector.scan, seconds=seconds)
-        else:
+    path = checked_output(output, is_forced=is_forced, is_continued=is_continued)
+    with ended_by_ctrl_c() as is_interrupted:
+        recording = LiveRecording(
+            path, collector, label=label, is_redacted=is_redacted, last_seconds=last_seconds, max_bytes=max_bytes
+        )
+        if is_ordered and journals is not None:
+            _obey(recording, collector, journals)
+            return 0
+        if journals is not None:
+            _begin(recording, journals)
+        record_until_interrupted(
+            recording,
+            journals.look if journals is not None else collector.scan,
+            seconds=seconds,
+            is_interrupted=is_interrupted,
+            is_over=lambda: journals is not None and journals.is_over,
+        )
+        if journals is not None:
             journals.catch_up()
-            recording.begin_here()
-            if is_ordered:
-                from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
-
-                RecorderOrders(recording, collector, journals).serve()
-                return 0
-            record_until_interrupted(recording, journals.look, seconds=seconds, is_over=lambda: journals.is_over)
-            journals.catch_up()
-    recording.close()
+        recording.close()
     click.echo(f"ttmem: {recording.row_count:,} events in {path}; ttmem report {path}", err=True)
     return 0
+
+
+def _refuse_beside_command(pids: tuple[int, ...], seconds: float | None) -> None:
+    if pids:
+        raise click.UsageError("--pid is for processes that run already; without it COMMAND is recorded")
+    if seconds is not None:
+        raise click.UsageError("--for is for a recording without a COMMAND, which ends with its program")
+
+
+def _record_command(command: tuple[str, ...], label: str, is_plain: bool, order: "RecordingOrder") -> int:
+    from ttmem.cli.run import run_tracked
+
+    return run_tracked(
+        command, label=label, directory=None, is_plain=is_plain, has_no_sites=False, has_summary=None, order=order
+    )
+
+
+def _begin(recording: "LiveRecording", journals: "ChosenJournals") -> None:
+    """What the processes named hold by now counts; how it came about does not."""
+    journals.catch_up()
+    recording.begin_here()
+
+
+def _obey(recording: "LiveRecording", collector: "Collector", journals: "ChosenJournals") -> None:
+    from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
+
+    _begin(recording, journals)
+    RecorderOrders(recording, collector, journals).serve()
 
 
 def _journals_of(places: "Places", collector: "Collector", pids: tuple[int, ...], mark: str) -> "ChosenJournals":

@@ -5,28 +5,42 @@ beside the segments as answers of the collector that recorded them: `keep_incide
 """
 
 import os
+import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttmem import _native
-from ttmem.collector.chip_maps import chip_map_of
 from ttmem.collector.chips import bank_sizes
 from ttmem.collector.collector import Collector
 from ttmem.collector.rows import SnapshotContext, Snapshots
+from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
 from ttmem.recording import CorePeak, Peak, Recording
-from ttmem.snapshot import DeviceUsage, Host, Snapshot
-from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot import Host, Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
-from ttmem.snapshot.values import TimeNs, replace
+from ttmem.snapshot.values import Device, TimeNs, replace
+from ttmem.sources.procfs import user_name
 
-__all__ = ["KeptIncidents", "Moment", "context_of", "empty_ledger", "keep_incidents"]
+__all__ = ["KeptIncidents", "Moment", "OnCore", "context_of", "empty_ledger", "keep_incidents"]
 
 _INCIDENTS, _SNAPSHOT = "incidents", "snapshot.json"
 
 Row = Sequence[Any]  # of `Ledger.allocations`
+
+
+class OnCore(NamedTuple):
+    """What lies on a core: a buffer of all cores, one of its own, or a circular buffer of the program that ran last."""
+
+    process: int  # key
+    kind: int
+    id: int
+    sequence: int
+    pool: Pool
+    address: int
+    size_bytes: int  # on that core
+    program: int
 
 
 class Moment:
@@ -54,9 +68,10 @@ class Moment:
         """What a process has alive, as `Ledger.allocations` has it."""
         return self._ledger.allocations(key)
 
-    def chip_map(self, usage: DeviceUsage) -> ChipMap:
-        """What lies where on a chip of the snapshot."""
-        return chip_map_of(usage, self._ledger.chip(usage.device.number, 0))
+    def on_core(self, device: Device, core: tuple[int, int]) -> list[OnCore]:
+        """What lies on one core of a chip of the snapshot, the largest first within each process."""
+        rows = _native.recording.on_core(self._ledger, device.number, core[1] * 256 + core[0])
+        return [OnCore._make((*row[:4], Pool.numbered(row[4]), *row[5:])) for row in rows]
 
 
 def empty_ledger() -> _native.Ledger:
@@ -73,7 +88,7 @@ def context_of(recording: Recording) -> SnapshotContext:
         source=f"recording {recording.path}",
         places=(str(recording.path),),
         host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
-        user_of=str,
+        user_of=user_name if recording.meta.host == socket.gethostname() else str,
     )
 
 

@@ -37,9 +37,9 @@ class Room(NamedTuple):
 class Extent(NamedTuple):
     """Between which addresses of a bank a pool of a chip was ever used."""
 
-    lowest: int
+    lowest: int | None  # None: nothing said where it lies
     lowest_ns: int
-    highest: int
+    highest: int | None
     highest_ns: int
     begin: int  # of the pool
     end: int  # 0: not known
@@ -205,15 +205,22 @@ def _less(one: Room | None, other: Room) -> Room:
     )
     is_tighter = other.least_bytes is not None and (one.least_bytes is None or other.least_bytes < one.least_bytes)
     floor, least = other if is_lower else one, other if is_tighter else one
-    return Room(*floor[:3], *least[3:10], has_unplaced=one.has_unplaced or other.has_unplaced)
+    return least._replace(
+        floor_address=floor.floor_address,
+        floor_life=floor.floor_life,
+        floor_ns=floor.floor_ns,
+        has_unplaced=one.has_unplaced or other.has_unplaced,
+    )
 
 
 def _wider(one: Extent | None, other: Extent) -> Extent:
-    if one is None or one.highest is None:
-        return other if one is None else other._replace(has_unplaced=True)
-    if other.highest is None:
-        return one._replace(has_unplaced=True)
+    if one is None:
+        return other
+    is_unplaced = one.has_unplaced or other.has_unplaced
+    if one.lowest is None or one.highest is None:
+        return other._replace(has_unplaced=is_unplaced)
+    if other.lowest is None or other.highest is None:
+        return one._replace(has_unplaced=is_unplaced)
     low = one if one.lowest <= other.lowest else other
     high = one if one.highest >= other.highest else other
-    is_unplaced = one.has_unplaced or other.has_unplaced
     return Extent(low.lowest, low.lowest_ns, high.highest, high.highest_ns, other.begin, other.end, is_unplaced)

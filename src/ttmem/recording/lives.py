@@ -97,6 +97,7 @@ class EventKind(IntEnum):
     LEFT = 16
     REJOINED = 17
     RESIZED = 18
+    PROGRAM_NAMED = 19
 
 
 class LifeProcess(NamedTuple):
@@ -134,7 +135,7 @@ class PhaseRun(NamedTuple):
     began_sequence: int
     ended_sequence: int
     end_mark: int  # how many phases of its process had ended before this one
-    is_unsure: bool  # its process was not followed all the while
+    is_unsure: bool  # it ended, or was found, while its process was not followed
 
 
 class Life(NamedTuple):
@@ -298,6 +299,7 @@ class Lives:
                 if block.kind != NAMES and place < start:
                     continue
                 has_stopped = self._apply(segment, place)
+                self.recording.on_read(block.row_count if block.kind == EVENTS else 0)
                 if self._native.life_count() + self._native.event_count() >= row_count:
                     yield self._take()
                 if has_stopped:

@@ -6,7 +6,8 @@ was alive at a moment follows from the keyframe before it and the blocks between
 
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,9 +69,21 @@ class Segment:
         heads, self.trouble = _native.recording.scan(str(path))
         self.blocks = [_block(head) for head in heads]
 
+    @property
+    def number(self) -> int:
+        return int(self.path.name.partition(".")[0])
+
+    def has_grown(self) -> bool:
+        """Whether there is more behind its last block."""
+        return bool(self.blocks) and os.fstat(self._file).st_size > self.blocks[-1].offset + self.blocks[-1].size
+
     def plain(self, block: RecordedBlock) -> bytes:
         """Its bytes, unpacked. A damaged block is a ValueError."""
         return plain_block(os.pread(self._file, block.size, block.offset), block.codec)
+
+
+def _ignore(row_count: int) -> None:
+    """Who does not ask how far it is."""
 
 
 def _block(head: Sequence[Any]) -> RecordedBlock:
@@ -109,6 +122,7 @@ class Recording:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.on_read: Callable[[int], None] = _ignore  # told how many events were gone through
         self.meta: Meta = read_meta(path)
         self.segments = [segment for number in segment_numbers(path) if (segment := _segment(path, number)).blocks]
         if not self.segments:
@@ -213,11 +227,25 @@ class Recording:
                     if chip is not None and highest:
                         yield PeakStretch(number, from_ns, until_ns, chip, pool, highest)
 
-    def begin(self, ledger: _native.Ledger, number: int, place: int) -> "tuple[_native.recording.Replay, int]":
+    def with_segments_from(self, number: int) -> "Recording":
+        """The same recording, whose segments from that number on are read again."""
+        fresh = copy(self)
+        found = [_segment(self.path, one) for one in segment_numbers(self.path) if one >= number]
+        kept = [one for one in self.segments if one.number < number or not found]
+        fresh.segments = kept + [segment for segment in found if segment.blocks]
+        return fresh
+
+    def place_at(self, at_ns: int) -> tuple[int, int]:
+        """The segment and the block in which a moment (CLOCK_MONOTONIC) lies."""
+        return self._place_of(at_ns, None)
+
+    def begin(
+        self, ledger: _native.Ledger, number: int, place: int, until_ns: int | None = None
+    ) -> "tuple[_native.recording.Replay, int]":
         """What plays a segment into an empty ledger, and the block to begin with for that at `place`."""
         segment = self.segments[number]
-        starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
-        if not starts:
+        start = _start_of(segment.blocks[: place + 1], until_ns)
+        if start is None:
             raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
         replay = _native.recording.Replay(ledger)
         try:
@@ -226,7 +254,7 @@ class Recording:
                     replay.read_names(segment.plain(block))
         except ValueError as error:
             raise RecordingDamaged(f"{segment.path}: {error}") from None
-        return replay, starts[-1]
+        return replay, start
 
     def apply(
         self,
@@ -234,14 +262,18 @@ class Recording:
         ledger: _native.Ledger,
         number: int,
         place: int,
-        **limits: int,
+        **limits: Any,
     ) -> bool:
         """Plays one block, as far as limits say; whether it stopped there."""
         segment = self.segments[number]
+        block = segment.blocks[place]
         try:
-            return replay.apply(ledger, segment.plain(segment.blocks[place]), **limits)
+            is_there = replay.apply(ledger, segment.plain(block), **limits)
         except ValueError as error:
             raise RecordingDamaged(f"{segment.path}: {error}") from None
+        if block.kind == EVENTS:
+            self.on_read(replay.position() - limits.get("skip", 0))
+        return is_there
 
     def play(
         self,
@@ -255,11 +287,13 @@ class Recording:
         if peak is not None and peak.from_ns:
             return self._play_to(ledger, peak)
         number, place = (core.segment, core.block) if core is not None else self._place_of(until_ns, peak)
-        replay, start = self.begin(ledger, number, place)
+        if until_ns is not None:
+            place = _last_place(self.segments[number].blocks, until_ns + _native.recording.LATE_MOST_NS)
+        replay, start = self.begin(ledger, number, place, until_ns)
         for at in range(start, place + 1):
             if self.segments[number].blocks[at].kind == NAMES:
                 continue
-            limits = {"until_ns": until_ns} if until_ns is not None else {}
+            limits = {"until_ns": until_ns, "of_each": True} if until_ns is not None else {}
             if peak is not None and at >= peak.block and not peak.is_of_gap:
                 limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
             if core is not None and at == core.block:
@@ -336,6 +370,17 @@ def _start_before(blocks: Sequence[RecordedBlock], time_ns: int) -> int:
         if block.is_start:
             found = at
     return found or 0
+
+
+def _start_of(blocks: list[RecordedBlock], until_ns: int | None) -> int | None:
+    """The last keyframe to begin at. Rows before it may be later than some behind it: none may be beyond the moment."""
+    start, latest_ns = None, 0
+    for at, block in enumerate(blocks):
+        if block.is_start and (start is None or until_ns is None or latest_ns <= until_ns):
+            start = at
+        if block.kind == EVENTS:
+            latest_ns = max(latest_ns, block.last_ns)
+    return start
 
 
 def _last_place(blocks: list[RecordedBlock], until_ns: int) -> int:

@@ -170,7 +170,10 @@ def _claimed(directory: Path) -> int:
 
 def _made_meta(directory: Path, meta: Meta) -> Meta:
     if (directory / META).exists():
-        return read_meta(directory)
+        known = read_meta(directory)
+        if known.boot_id != _boot_id():
+            raise CannotRecord(f"{directory}: was recorded before this machine started; choose another name with -o")
+        return known
     made = msgspec.structs.replace(
         meta,
         host=meta.host or socket.gethostname(),

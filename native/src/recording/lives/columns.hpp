@@ -82,7 +82,8 @@ enum class EventKind : uint8_t {
     process_ended = 15,
     left = 16,  // its figures no longer count
     rejoined = 17,
-    resized = 18,  // id: sequence of the life; bytes: its new size
+    resized = 18,        // id: sequence of the life; bytes: its new size
+    program_named = 19,  // id: program; name: its operation
 };
 
 enum class EventColumn : uint8_t {

@@ -175,9 +175,7 @@ void LifeReader::apply_event(Player& player, const RecordCopy& words) {
             return add_event(player, EventKind::launched, words, words.id, words.requested_bytes(), 0, name);
         }
         case Type::program_named:
-            player.operations[program_key(words.target(), words.id)] =
-                site_of(player, static_cast<uint32_t>(words.address)).operation;
-            return;
+            return name_program(player, words, words.id, static_cast<uint32_t>(words.address));
         case Type::trace_captured:
             return add_event(player, EventKind::trace_captured, words, words.id, words.reserved_bytes());
         case Type::trace_replayed:
@@ -249,7 +247,6 @@ void LifeReader::lose(Player& player, uint64_t since_ns) {
     player.lost_mark = player.phase_ends.size();
     player.lost_launch = player.launches;
     ++player.gap_count;
-    for (const uint32_t phase : player.open) phases_[phase - 1].is_unsure = true;
 }
 
 void LifeReader::begin_process(Player& player, const RecordCopy& words) {
@@ -369,6 +366,7 @@ uint32_t LifeReader::begin_life(Player& player, const RecordCopy& words) {
     life.phase = player.open.empty() ? 0 : player.open.back();
     life.chips = chips_of(player, words.target());
     life.thread = thread_of(player, words);
+    life.core_set = text_of(player, EntryFields(words, player.facts.is_socket).core_set);
     player.alive.insert(words.sequence(), slot);
     if ((life.flags & (kIsPart | kIsView)) == 0) player.last_of[place_key(words)] = {words.id, words.kind()};
     return slot;
@@ -405,7 +403,7 @@ void LifeReader::end_life(Player& player, uint32_t slot, LifeEnding ending, uint
     put(LifeColumn::requested, its.asked);
     put(LifeColumn::per_bank, its.per_bank);
     put(LifeColumn::core_count, its.core_count);
-    put(LifeColumn::core_set, text_of(player, its.core_set));
+    put(LifeColumn::core_set, life.core_set);
     put(LifeColumn::page_bytes, its.page);
     put(LifeColumn::layout, its.layout);
     put(LifeColumn::begin_ns, words.time);
@@ -486,11 +484,17 @@ void LifeReader::close_target(Player& player, const RecordCopy& words) {
 // Its first entry is its first launch as well; one that is entered again had its launches before.
 void LifeReader::note_program(Player& player, const RecordCopy& words) {
     const uint32_t site = ProgramRecord::unpack(words).operation;
-    const uint32_t name = site_of(player, site).operation;
-    if (site != 0) player.operations[program_key(words.target(), words.id)] = name;
+    if (site != 0) name_program(player, words, words.id, site);
     if (words.launches() == 0 || player.is_settling || player.replaced_at == words.sequence()) return;
     ++player.launches;
+    const uint32_t name = operation_of(player, words.target(), words.id);
     add_event(player, EventKind::launched, words, words.id, words.launches(), 0, name);
+}
+
+void LifeReader::name_program(Player& player, const RecordCopy& words, uint64_t program, uint32_t site) {
+    const uint32_t name = site_of(player, site).operation;
+    player.operations[program_key(words.target(), program)] = name;
+    add_event(player, EventKind::program_named, words, program, 0, 0, name);
 }
 
 void LifeReader::begin_phase(Player& player, const RecordCopy& words, bool is_unsure) {

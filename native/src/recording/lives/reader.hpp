@@ -27,7 +27,7 @@ struct PhaseRun {
     uint64_t run = 0;     // which of that name in its process, from 1
     uint64_t began_ns = 0, ended_ns = 0, began_sequence = 0, ended_sequence = 0;
     uint64_t end_mark = 0;   // how many phases of its process had ended before it
-    bool is_unsure = false;  // its process was not followed all the while
+    bool is_unsure = false;  // it ended, or was found, while its process was not followed
 };
 
 /// What is known of a process; times are CLOCK_MONOTONIC.
@@ -84,7 +84,7 @@ private:
         RecordCopy words;
         Site site;
         uint64_t begin_bytes = 0, begin_mark = 0, begin_launch = 0, flags = 0;
-        uint32_t phase = 0, chips = 0, thread = 0;
+        uint32_t phase = 0, chips = 0, thread = 0, core_set = 0;
     };
     struct Last {  // that a thread allocated in a pool of a target
         uint64_t id = 0;
@@ -133,6 +133,7 @@ private:
     void close_target(Player& player, const RecordCopy& words);
     void open_target(Player& player, const RecordCopy& words);
     void note_program(Player& player, const RecordCopy& words);
+    void name_program(Player& player, const RecordCopy& words, uint64_t program, uint32_t site);
     void begin_phase(Player& player, const RecordCopy& words, bool is_unsure);
     void end_phase(Player& player, const RecordCopy& words);
     void add_event(Player& player, EventKind kind, const RecordCopy& words, uint64_t id, uint64_t value,

@@ -65,6 +65,11 @@ class ChildJournals:
             max_bytes=order.max_bytes,
         )
 
+    @property
+    def is_recording(self) -> bool:
+        """Whether what they say is recorded."""
+        return self._recording is not None
+
     def end_recording(self) -> None:
         """Everything is read and written."""
         recording, self._recording = self._recording, None

@@ -1,4 +1,4 @@
-#include "python/watched.hpp"
+#include "python/recorded/watched.hpp"
 
 #include "recording/watch/on_core.hpp"
 

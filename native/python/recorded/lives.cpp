@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "python/buffers.hpp"
-#include "python/recording.hpp"
+#include "python/recorded/recording.hpp"
 #include "python/released.hpp"
 #include "recording/lives/reader.hpp"
 
