@@ -502,11 +502,12 @@ class recording:  # really a submodule
         def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
             """A block of events or a keyframe; whether what follows is later than is asked for."""
 
-        def finish(self, ledger: Ledger, at_ns: int) -> None:
-            """What is known by now holds up to a moment."""
+        def end_segment(self, ledger: Ledger, at_ns: int) -> None:
+            """That ledger ends, at a moment."""
 
         def series(self) -> list[tuple[int, str, int, int, int, int]]:
-            """(chip, name of one without a unique id, pool, or how many pools there are for its fullest core, points, highest, when first)."""
+            """(chip, name of one without a unique id, pool, or how many pools there are for its fullest core, points,
+            highest, when first)."""
 
         def processes(self) -> list[tuple[int, int, str, str]]:
             """(pid, started_ns, label, command)."""

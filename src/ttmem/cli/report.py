@@ -11,6 +11,7 @@ import click
 
 from ttmem.cli.common.growing import growing_options, show_growing
 from ttmem.cli.common.moments import highest_peak, moment_ns
+from ttmem.cli.common.progress import reading
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ def report(
         show_growing(recording, growing, warmups=warmup_count, most=most, **looks)
         return 0
     try:
-        found = _answered(recording, **asked)
+        with reading(recording):
+            found = _answered(recording, **asked)
     except SelectionError as error:
         hint = "--core" if str(error).startswith("no core") else "--chip"
         raise click.BadParameter(str(error), param_hint=hint) from error

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ttmem.cli.common.progress import reading
+
 if TYPE_CHECKING:
     from ttmem.recording import Recording
 
@@ -53,15 +55,16 @@ def show_growing(
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode)
     answer: Any
-    if growing == "leaks":
-        answer = found = figures.leaks(recording, warmups=warmups)
-        lines = pages.leak_page(found, options, most)
-    elif growing == "growth":
-        answer = grown = figures.growth(recording, warmups=warmups)
-        lines = pages.growth_page(grown, options, most)
-    else:
-        answer = gone = figures.temporary(recording)
-        lines = pages.temporary_page(gone, options, most)
+    with reading(recording):
+        if growing == "leaks":
+            answer = found = figures.leaks(recording, warmups=warmups)
+            lines = pages.leak_page(found, options, most)
+        elif growing == "growth":
+            answer = grown = figures.growth(recording, warmups=warmups)
+            lines = pages.growth_page(grown, options, most)
+        else:
+            answer = gone = figures.temporary(recording)
+            lines = pages.temporary_page(gone, options, most)
     if is_json:
         click.echo(encoded(answer, is_pretty=screen.is_terminal).decode())
     else:
