@@ -41,6 +41,7 @@ MODULES = (
     "snapshot_structs",
     "codec",
     "commands",
+    "pytest_plugin",
     "metrics",
     "history",
     "exports",

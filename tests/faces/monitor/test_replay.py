@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.support.faces.terminals import a_terminal
 from tests.support.processes.children import Actor
 from ttmem.cli.program import program
 from ttmem.collector import Collector
@@ -203,6 +204,30 @@ def test_a_recording_that_goes_on_is_followed_at_its_end(tmp_path: Path) -> None
         assert unasked == before
         assert followed == (before + (5 << 20), False, True)
         assert (screen.state.note, screen.held, screen.state.is_paused) == ("phase more", before, True)
+
+
+def test_on_a_terminal_it_goes_from_phase_to_phase_until_it_is_left(recorded: Recorded, tmp_path: Path) -> None:
+    environ = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "TERM": "xterm-256color"}
+    command = ["-m", "ttmem", "top", "--replay", str(recorded.path), "--at", "load"]
+    with a_terminal(command, environ, columns=120) as terminal:
+        terminal.read_until("phase load")
+        terminal.press("n")
+        terminal.read_until("phase prefill")
+        terminal.press("n")
+        terminal.read_until("phase decode")
+        terminal.press("q")
+
+        assert terminal.end() == 0
+
+
+def test_a_recording_in_which_nothing_happened_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "empty.ttmem"
+    with Collector(Places(uid=os.geteuid(), directory=str(tmp_path))) as collector:
+        RecordingWriter(path, collector.ledger, meta=Meta()).close()
+
+    done = CliRunner().invoke(program, ["top", "--replay", str(path)], standalone_mode=False)
+
+    assert (done.return_value, "nothing has happened in it" in done.output) == (1, True), done.output
 
 
 def test_the_table_of_a_moment_is_what_the_report_says_of_it(recorded: Recorded) -> None:
