@@ -506,8 +506,8 @@ class recording:  # really a submodule
         def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
             """A block of events or a keyframe; whether what follows is later than is asked for."""
 
-        def finish(self, ledger: Ledger, at_ns: int) -> None:
-            """What is known by now holds up to a moment."""
+        def end_segment(self, ledger: Ledger, at_ns: int) -> None:
+            """That ledger ends, at a moment."""
 
         def series(self) -> list[tuple[int, str, int, int, int, int]]:
             """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of
