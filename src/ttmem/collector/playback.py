@@ -82,23 +82,29 @@ class Playback:
         if details and details != "all":
             wanted = [row.key for row in found.processes if self._keys.of(row) in details]
             found = self._snapshots.snapshot(context_of(self.recording), wanted)
+        unsure = self._uncounted(found)
         processes = tuple(self._row(row) for row in found.processes)
-        devices = tuple(self._usage(usage) for usage in found.devices)
+        devices = tuple(self._usage(usage, is_counted=usage.device.number not in unsure) for usage in found.devices)
         time_ns = TimeNs(self.recording.wall_ns(self.at_ns))
         return replace(found, processes=processes, devices=devices, time_ns=time_ns)
+
+    def _uncounted(self, found: Snapshot) -> frozenset[int]:
+        """Chips whose launches are not all known: they came before the keyframe that was begun with, or in a gap."""
+        if not self._has_all_counts:
+            return frozenset()
+        if not self._player.is_from_beginning:
+            return frozenset(usage.device.number for usage in found.devices)
+        return frozenset(number for row in found.processes if row.lost_record_count for number in row.chips)
 
     def _row(self, row: ProcessUsage) -> ProcessUsage:
         key = self._keys.of(row)
         row = row if row.key == key else replace(row, key=key)
-        return replace(row, launch_count=None) if self._is_without_counts else row
+        is_counted = self._player.is_from_beginning and not row.lost_record_count
+        return row if is_counted or not self._has_all_counts else replace(row, launch_count=None)
 
-    @property
-    def _is_without_counts(self) -> bool:
-        return self._has_all_counts and not self._player.is_from_beginning
-
-    def _usage(self, usage: DeviceUsage) -> DeviceUsage:
-        """Played from a keyframe, a ledger knows neither earlier peaks nor launches: heads of blocks know the first."""
-        if not self._is_without_counts:
+    def _usage(self, usage: DeviceUsage, *, is_counted: bool) -> DeviceUsage:
+        """A ledger knows peaks only of what was played into it: heads of blocks know the others."""
+        if is_counted:
             return usage
         pools = tuple(
             replace(pool, peak_bytes=max(pool.peak_bytes, self._highest.of(self.at_ns, usage, pool.pool)))
@@ -140,20 +146,34 @@ class _Highest:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self._at_ns = -1
+        self._begin()
+
+    def _begin(self) -> None:
+        self._at_ns = self._segment = self._block = 0
         self._found: dict[tuple[int, int], int] = {}
 
     def of(self, at_ns: int, usage: DeviceUsage, pool: Pool) -> int:
-        if at_ns != self._at_ns:
-            self._at_ns, self._found = at_ns, {}
-            for _, _, block in self.recording.blocks:
-                if block.last_ns > at_ns:
-                    continue
-                for one in block.balances:
-                    if one.is_known:
-                        name = one.chip, one.pool
-                        self._found[name] = max(self._found.get(name, 0), one.highest_bytes)
+        if at_ns < self._at_ns:
+            self._begin()
+        if at_ns > self._at_ns:
+            self._go_on(at_ns)
         return self._found.get((int(usage.device.unique_id), pool.number), 0)
+
+    def _go_on(self, at_ns: int) -> None:
+        self._at_ns = at_ns
+        while self._segment < len(self.recording.segments):
+            blocks = self.recording.segments[self._segment].blocks
+            for block in blocks[self._block :]:
+                if block.last_ns > at_ns:
+                    return
+                self._block += 1
+                for one in block.balances:
+                    name = one.chip, one.pool
+                    if one.is_known and one.highest_bytes > self._found.get(name, 0):
+                        self._found[name] = one.highest_bytes
+            if self._segment + 1 == len(self.recording.segments):
+                return  # it may grow
+            self._segment, self._block = self._segment + 1, 0
 
 
 class RecordedHistory:
@@ -165,6 +185,7 @@ class RecordedHistory:
         self._playback: Playback | None = None
         self._recorder: HistoryRecorder | None = None
         self._began_ns = self._shift_ns = self._wall_ns = self._told_ns = 0
+        self._lost: dict[int, int] = {}  # by process: records lost up to the last sample
         self._is_leaping = False  # into another ledger, which counts launches anew
 
     def take_up(self, recording: Recording) -> None:
@@ -228,8 +249,14 @@ class RecordedHistory:
     def _overview(self) -> Snapshot:
         assert self._playback is not None
         found = replace(self._playback.overview(), time_ns=TimeNs(self._wall_ns))
-        if not self._is_leaping:
-            return found
-        devices = tuple(replace(usage, launch_count=None) for usage in found.devices)
-        processes = tuple(replace(row, launch_count=None) for row in found.processes)
+        before, self._lost = self._lost, {row.key: row.lost_record_count for row in found.processes}
+        gone = {row.key for row in found.processes if row.lost_record_count > before.get(row.key, 0)}
+        chips = {number for row in found.processes if row.key in gone for number in row.chips}
+        devices = tuple(
+            replace(usage, launch_count=None) if self._is_leaping or usage.device.number in chips else usage
+            for usage in found.devices
+        )
+        processes = tuple(
+            replace(row, launch_count=None) if self._is_leaping or row.key in gone else row for row in found.processes
+        )
         return replace(found, devices=devices, processes=processes)

@@ -24,14 +24,26 @@ from ttmem.recording import Meta, Recording, RecordingWriter
 from ttmem.sources import Places
 
 ROOT = Path(__file__).parents[3]
-QUICK = {"leaky": "0.05", "oom-fragmented": "0.2"}
+SHARES = {"leaky": "0.05", "oom-fragmented": "0.2", "llama-8b": "0.05"}  # of steps that are noted
+GAPS = "16"  # slots of a ring: the recorder is lapped again and again
 PHASES = ("load", "prefill", "decode")
 
 
-@pytest.mark.parametrize("name", [*QUICK, pytest.param("llama-8b", marks=pytest.mark.slow)])
-def test_at_fifty_moments_the_monitor_and_the_report_say_what_the_model_knows(tmp_path: Path, name: str) -> None:
-    command = [sys.executable, "-m", "tests.support.recorded.replayed", name, QUICK.get(name, "0.05"), "4711"]
-    environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(tmp_path)}
+@pytest.mark.parametrize(
+    ("name", "ring"),
+    [
+        ("leaky", ""),
+        ("oom-fragmented", ""),
+        pytest.param("llama-8b", "", marks=pytest.mark.slow),
+        pytest.param("llama-8b", GAPS, marks=pytest.mark.slow),
+        pytest.param("leaky", GAPS, marks=pytest.mark.slow),
+    ],
+)
+def test_at_fifty_moments_the_monitor_and_the_report_say_what_the_model_knows(
+    tmp_path: Path, name: str, ring: str
+) -> None:
+    command = [sys.executable, "-m", "tests.support.recorded.replayed", name, SHARES[name], "4711"]
+    environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(tmp_path), **({"TTMEM_RING": ring} if ring else {})}
 
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True)
 
