@@ -15,12 +15,16 @@ from tests.support.processes.children import Actor
 from ttmem.cli.program import program
 from ttmem.collector import Collector
 from ttmem.collector.recorded import keep_incidents
+from ttmem.errors import SelectionError
 from ttmem.figures.replay_clock import ReplayClock
 from ttmem.figures.replayed import RecordedFigures
 from ttmem.monitor.feed import frame_of
+from ttmem.monitor.options import Options
+from ttmem.monitor.replay.figures import selected_replay
 from ttmem.monitor.settings import Settings
 from ttmem.monitor.state import MonitorState
 from ttmem.recording import Meta, Recording, RecordingWriter
+from ttmem.snapshot import Selection
 from ttmem.sources import Places
 
 ROOT = Path(__file__).parents[3]
@@ -230,6 +234,18 @@ def test_on_a_terminal_it_goes_from_phase_to_phase_until_it_is_left(recorded: Re
         terminal.press("q")
 
         assert terminal.end() == 0
+
+
+def test_a_chip_that_no_moment_has_is_refused_and_one_that_comes_later_is_waited_for(recorded: Recorded) -> None:
+    recording = Recording(recorded.path)
+    clock = ReplayClock(recording.first_ns - 1_000_000_000, recording.last_ns)
+    own = selected_replay(Options(selection=Selection(("0x61",))), recording, clock)
+    before = own.overview()
+    clock.end()
+
+    assert (before.devices, len(own.overview().devices)) == ((), 1)
+    with pytest.raises(SelectionError, match="no device 7 here"):
+        selected_replay(Options(selection=Selection(("7",))), recording, clock).overview()
 
 
 def test_a_recording_in_which_nothing_happened_is_said_to_be_one(tmp_path: Path) -> None:
