@@ -440,6 +440,8 @@ class AllocationServer:
 class recording:  # really a submodule
     """What happens in a ledger, into files and back: the format is written down in native/src/recording/block.hpp."""
 
+    LATE_MOST_NS: int  # how far rows of one process may stand behind later ones of another
+
     class Recorder:
         """Listens to a ledger from its making on, before anything is attached; `redact`: no command lines, no paths."""
 
@@ -466,9 +468,11 @@ class recording:  # really a submodule
             bytes: int = 0,
             skip: int = 0,
             rows: int = ...,
+            of_each: bool = False,
         ) -> bool:
             """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
-            there. `skip`: rows of this block that were applied before."""
+            there. `skip`: rows of this block that were applied before. `of_each`: of each process all rows up to then,
+            also those that stand behind later ones of another."""
 
         def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
             """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
@@ -506,7 +510,8 @@ class recording:  # really a submodule
             """What is known by now holds up to a moment."""
 
         def series(self) -> list[tuple[int, str, int, int, int, int]]:
-            """(chip, name of one without a unique id, pool, or how many pools there are for its fullest core, points, highest, when first)."""
+            """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of
+            a chip how many pools there are stands for the pool."""
 
         def processes(self) -> list[tuple[int, int, str, str]]:
             """(pid, started_ns, label, command)."""

@@ -486,8 +486,8 @@ def test_what_counts_as_full_is_said_by_a_flag_or_the_environment(
         use_levels(USUAL_LEVELS)
         return [word for _, word in found]
 
-    assert words() == ["busy", ""]
-    assert words("--levels", "20,30,70") == ["full", "busy"]
+    assert words() == ["taken", ""]
+    assert words("--levels", "20,30,70") == ["full", "taken"]
     monkeypatch.setenv("TTMEM_MONITOR_LEVELS", "10,20,30")
     assert words() == ["full", "high"]
     assert words("--levels", "80,90,95") == ["", ""]

@@ -88,7 +88,7 @@ def test_markers_limit_and_find_leaks_and_sub_processes_count(pytester: pytest.P
 UNASKED = """
 def test_nothing_is_loaded():
     mine = sorted(name for name in sys.modules if name.partition(".")[0] == "ttmem")
-    assert mine == ["ttmem", "ttmem.pytest_plugin", "ttmem.switches"]
+    assert mine == ["ttmem", "ttmem.pytest_plugin"]
     assert "TTMEM" not in os.environ
 
 @pytest.mark.limit_device_memory(dram=0)
@@ -201,6 +201,15 @@ def test_beside_each_other(chip, number):
 
 
 @pytest.mark.slow
+def test_a_worker_without_a_device_is_no_trouble(pytester: pytest.Pytester) -> None:
+    result = run(pytester, NOTHING + SIZES, "--ttmem", "-n", "3")
+
+    result.assert_outcomes(passed=3)
+    assert "dram 2.00 MiB  test_it.py::test_two" in said(result)
+    assert "no test opened a device" not in said(result)
+
+
+@pytest.mark.slow
 def test_workers_of_one_run_are_told_apart_and_told_together(pytester: pytest.Pytester) -> None:
     result = run(pytester, WORKERS, "--ttmem-baseline", "base.json", "-n", "2")
 
@@ -209,6 +218,7 @@ def test_workers_of_one_run_are_told_apart_and_told_together(pytester: pytest.Py
     assert json.loads((pytester.path / "base.json").read_text())["tests"] == {name: {"dram": 4 << 20} for name in names}
     assert said(result).count("dram 4.00 MiB  test_it.py::test_beside_each_other") == 2
     assert "no device memory was reported" not in said(result)
+    assert "no test opened a device" not in said(result)
 
 
 RERUNS = """

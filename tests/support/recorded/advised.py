@@ -52,14 +52,17 @@ def played(workload: Workload, mesh: MeshDevice, round_count: int, collector: Co
 
 def reopened(workload: Workload, setting: str, size: int) -> MeshDevice:
     """The same devices with another size of one thing."""
-    sizes = {"l1_small_bytes": workload.l1_small_bytes, "trace_region_bytes": workload.trace_region_bytes}
     kind = find_board(workload.board)
     silicon = kind.architecture()
-    if setting == "worker_l1_size":
-        silicon = silicon.with_worker_l1(size)
-    else:
-        sizes["l1_small_bytes" if setting == "l1_small_size" else "trace_region_bytes"] = size
-    chips = [kind.chip(index, silicon=silicon, **sizes) for index in range(workload.chip_count)]
+    chips = [
+        kind.chip(
+            index,
+            silicon=silicon.with_worker_l1(size) if setting == "worker_l1_size" else silicon,
+            l1_small_bytes=size if setting == "l1_small_size" else workload.l1_small_bytes,
+            trace_region_bytes=size if setting == "trace_region_size" else workload.trace_region_bytes,
+        )
+        for index in range(workload.chip_count)
+    ]
     return MeshDevice(chips, workload.shape, command_queue_count=workload.command_queue_count)
 
 

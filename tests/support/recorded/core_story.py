@@ -35,16 +35,25 @@ class Laid(NamedTuple):
     end: int
 
 
+class Held(NamedTuple):
+    """An address of a buffer, what it takes of each core, and of which; None: of all."""
+
+    address: int
+    size_bytes: int
+    is_l1: bool
+    cores: frozenset[Core] | None = None
+
+
 class Judge(GraphTracker):
     """What the calls add up to, for a workload that uses all its chips as one."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.buffers: dict[int, tuple[int, int, bool]] = {}  # address, bytes of each core, whether it is L1
+        self.buffers: dict[int, list[Held]] = {}  # of the first chip
         self.laid: dict[int, list[Laid]] = {}
         self.order: list[int] = []  # programs, as they were launched; the latest last
         self.ring_bytes = 0
-        self.fullest = self.tightest = 0
+        self.fullest = 0
         self.of_core: dict[Core, int] = {}
         self.lowest: int | None = None
         self.least_room: int | None = None
@@ -53,15 +62,22 @@ class Judge(GraphTracker):
         super().track_device_opened(device)
         self.ring_bytes = device.chips[0].kernel_ring_bytes
         self.bank_count = device.chips[0].l1_bank_count
+        self.weigh()
 
     def track_allocate(self, buffer: Any) -> None:
         super().track_allocate(buffer)
         if buffer.buffer_type not in _IN_L1 or not buffer.reserved_bytes:
             return
         is_l1 = buffer.buffer_type is BufferType.L1
-        self.buffers[buffer.unique_id] = (buffer.address, buffer.reserved_bytes // self.bank_count, is_l1)
+        parts = getattr(buffer, "core_parts", ())
+        if parts and parts[0]:
+            size = buffer.reserved_bytes // sum(len(list(part.cores)) for part in parts[0])
+            held = [Held(part.address, size, True, frozenset(part.cores)) for part in parts[0]]
+        else:
+            held = [Held(buffer.address, buffer.reserved_bytes // self.bank_count, is_l1)]
+        self.buffers[buffer.unique_id] = held
         if is_l1:
-            self.lowest = buffer.address if self.lowest is None else min(self.lowest, buffer.address)
+            self.lowest = min([*(one.address for one in held), *([] if self.lowest is None else [self.lowest])])
         self.weigh()
 
     def track_deallocate(self, buffer: Any) -> None:
@@ -99,9 +115,17 @@ class Judge(GraphTracker):
             return
         chip = device.chips[0]
         end_of_l1 = chip.architecture.l1_unreserved_base + chip.l1_bank_bytes
-        floor = min((address for address, _, is_l1 in self.buffers.values() if is_l1), default=end_of_l1)
+        cores = frozenset(core for one in own for core in one.cores)
+        floor = min(
+            (one.address for one in self.held if one.is_l1 and (one.cores is None or one.cores & cores)),
+            default=end_of_l1,
+        )
         room = floor - max(one.end for one in own)
         self.least_room = room if self.least_room is None else min(self.least_room, room)
+
+    @property
+    def held(self) -> list[Held]:
+        return [one for parts in self.buffers.values() for one in parts]
 
     def resident(self, core: Core) -> Iterable[Laid]:
         for program in reversed(self.order):
@@ -112,11 +136,13 @@ class Judge(GraphTracker):
 
     def weigh(self) -> None:
         """All cores as they are now."""
-        everywhere = self.ring_bytes + sum(size for _, size, _ in self.buffers.values())
+        everywhere = self.ring_bytes + sum(one.size_bytes for one in self.held if one.cores is None)
+        own = [one for one in self.held if one.cores is not None]
         cores = {core for laid in self.laid.values() for one in laid for core in one.cores}
         self.fullest = max(self.fullest, everywhere)
-        for core in cores:
+        for core in cores.union(*(one.cores or () for one in own)):
             used = everywhere + union(self.resident(core))
+            used += sum(one.size_bytes for one in own if core in (one.cores or ()))
             self.fullest = max(self.fullest, used)
             self.of_core[core] = max(self.of_core.get(core, 0), used)
 

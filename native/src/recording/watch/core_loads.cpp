@@ -32,8 +32,13 @@ const Process* CoreLoads::process_of(uint64_t key) {
 }
 
 CoreLoads::Target& CoreLoads::target_of(uint64_t process, uint16_t number) {
-    if (last_target_ != nullptr && last_key_ == process && last_number_ == number) return *last_target_;
+    if (last_target_ != nullptr && last_key_ == process && last_number_ == number && !last_target_->devices.empty())
+        return *last_target_;
     Target& target = processes_[process][number];
+    if (target.devices.empty()) {
+        const Process* its = process_of(process);
+        if (its != nullptr && number < its->book.targets().size()) target.devices = its->book.targets()[number].devices;
+    }
     last_key_ = process;
     last_number_ = number;
     last_target_ = &target;
@@ -121,7 +126,6 @@ void CoreLoads::add_own(uint64_t process, const RecordCopy& words, int64_t sign)
     const Process* its = process_of(process);
     if (its == nullptr) return;
     Target& target = target_of(process, words.target());
-    if (target.devices.empty()) target.devices = its->book.targets()[words.target()].devices;
     const Cores& cores = cores_of_set(*its, words.core_set(), words.core_count());
     const auto each = sign * static_cast<int64_t>(words.per_core_bytes());
     if (target.own.empty()) target.own.resize(size_t{kSide} * kRows);
@@ -160,10 +164,6 @@ void CoreLoads::launch(uint64_t process, const RecordCopy& words) {
     ProgramLoad& program = found->second;
     program.launched = ++turn_;
     target.last = words.id;
-    if (target.devices.empty()) {
-        const Process* its = process_of(process);
-        if (its != nullptr) target.devices = its->book.targets()[words.target()].devices;
-    }
     if (target.is_stale || program.has_changed) {
         work_out_residents(target);
     } else if (!program.loads.empty()) {
@@ -195,6 +195,7 @@ void CoreLoads::work_out_residents(Target& target) {
 }
 
 void CoreLoads::set_fullest(Target& target) {
+    if (target.devices.empty()) return;  // it stands for no chip yet
     int64_t fullest = 0;
     if (only_) {
         const uint32_t place = place_of(*only_);
@@ -273,7 +274,10 @@ void CoreLoads::reset(uint64_t process) {
     });
     std::sort(launched.begin(), launched.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [at, words] : launched) launch(process, words);
-    for (auto& [number, target] : processes_[process]) work_out_residents(target);
+    for (auto& [number, target] : processes_[process]) {
+        work_out_residents(target);
+        for (const uint32_t device : target.devices) note(device);
+    }
 }
 
 }  // namespace ttmem::recording
