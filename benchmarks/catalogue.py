@@ -41,8 +41,13 @@ MODULES = (
     "snapshot_structs",
     "codec",
     "commands",
+    "pytest_plugin",
     "metrics",
     "history",
+    "exports",
+    "recording",
+    "recording_memray",
+    "recording_losses",
 )
 NAMES = PROGRAMS + MODULES
 

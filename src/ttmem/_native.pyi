@@ -440,6 +440,8 @@ class AllocationServer:
 class recording:  # really a submodule
     """What happens in a ledger, into files and back: the format is written down in native/src/recording/block.hpp."""
 
+    LATE_MOST_NS: int  # how far rows of one process may stand behind later ones of another
+
     class Recorder:
         """Listens to a ledger from its making on, before anything is attached; `redact`: no command lines, no paths."""
 
@@ -455,13 +457,34 @@ class recording:  # really a submodule
         """A recording back into a ledger of its own, block by block. A block that is none is a ValueError."""
 
         def __init__(self, ledger: Ledger) -> None: ...
-        def read_names(self, block: bytes) -> None:
-            """All blocks of names of a segment come before the others."""
-
+        def read_names(self, block: bytes) -> None: ...  # all of a segment come before its other blocks
         def apply(
-            self, ledger: Ledger, block: bytes, until_ns: int = ..., chip: int = 0, pool: int = ..., bytes: int = 0
+            self,
+            ledger: Ledger,
+            block: bytes,
+            until_ns: int = ...,
+            chip: int = 0,
+            pool: int = ...,
+            bytes: int = 0,
+            skip: int = 0,
+            rows: int = ...,
+            of_each: bool = False,
         ) -> bool:
-            """Up to a time (CLOCK_MONOTONIC), or until a pool of a chip holds `bytes`; whether it stopped there."""
+            """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
+            there. `skip`: rows of this block that were applied before. `of_each`: of each process all rows up to then,
+            also those that stand behind later ones of another."""
+
+        def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
+            """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
+
+        def watched(self, ledger: Ledger) -> tuple[Any, ...]:
+            """That: its rows are described in native/python/recorded/watched.hpp."""
+
+        def position(self) -> int:
+            """How many rows of the last block were applied, or skipped."""
+
+        def phase_moments(self, block: bytes) -> list[tuple[int, bool, int, str]]:
+            """Phases that begin or end in a block: (CLOCK_MONOTONIC, whether it begins, pid, name). Applies nothing."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
@@ -469,12 +492,86 @@ class recording:  # really a submodule
         def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
             """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
 
-        def lost(self) -> list[int]:
-            """Keys of processes of which is not known what they hold now."""
-
+        def lost(self) -> list[int]: ...  # keys of processes of which is not known what they hold now
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...
+
+    class Timeline:
+        """A recording over time, between two moments (CLOCK_MONOTONIC), of at most so many points; `rows`: about how
+        many it has. One ledger and one replay for each segment."""
+
+        def __init__(self, from_ns: int, until_ns: int, points: int, rows: int) -> None: ...
+        def begin_segment(self) -> None: ...
+        def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
+            """A block of events or a keyframe; whether what follows is later than is asked for."""
+
+        def finish(self, ledger: Ledger, at_ns: int) -> None:
+            """What is known by now holds up to a moment."""
+
+        def series(self) -> list[tuple[int, str, int, int, int, int]]:
+            """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of
+            a chip how many pools there are stands for the pool."""
+
+        def processes(self) -> list[tuple[int, int, str, str]]:
+            """(pid, started_ns, label, command)."""
+
+        def tracks(self) -> list[tuple[int, int]]:
+            """(process by its place, thread or 0)."""
+
+        def phases(self) -> list[tuple[int, str, int, int]]:
+            """(track by its place, name, began_ns, ended_ns or 0)."""
+
+        def gaps(self) -> list[tuple[int, int, int]]:
+            """(process by its place, began_ns, ended_ns)."""
+
+        def counts(self) -> tuple[int, int, int, int, int, int]:
+            """(points, length of slots or 0, launches shown, launches, changes of cores, looks at them)."""
+
+        def counter_packets(self, series: int, first: int, most: int, track: int) -> bytes: ...
+        def launch_packets(self, first: int, most: int, tracks: list[int]) -> bytes: ...
+
+    class Lives:
+        """A recording as lives and events, in columns of 64-bit words (native/src/recording/lives/columns.hpp). Blocks
+        come in their order; one that is none is a ValueError."""
+
+        def __init__(self, from_ns: int = 0, until_ns: int = ..., events: int = ...) -> None: ...
+        def begin_segment(self) -> None: ...
+        def read_names(self, block: bytes) -> None: ...
+        def apply(self, block: bytes) -> bool:
+            """Whether `until_ns` was reached."""
+
+        def finish(self) -> None:
+            """Puts out what is alive."""
+
+        def life_count(self) -> int: ...
+        def event_count(self) -> int: ...
+        def take_lives(self) -> tuple[bytes, ...]:
+            """A column each, in the order of columns.hpp; then there are none."""
+
+        def take_events(self) -> tuple[bytes, ...]: ...
+        def texts(self, first: int = 0) -> list[str]: ...
+        def chip_sets(self, first: int = 0) -> list[tuple[int, ...]]: ...
+        def phases(self) -> list[tuple[Any, ...]]: ...
+        def processes(self) -> list[tuple[Any, ...]]: ...
+        def chips(self) -> list[tuple[int, int, str, str, int, int, int, int, int, tuple[int, ...]]]: ...
+        def alive_count(self) -> int: ...
+        def row_count(self) -> int: ...
+        def wall_offset_ns(self) -> int: ...
+
+    @staticmethod
+    def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
+        """What lies on core y * 256 + x of a device now, as described in native/python/recorded/watched.hpp."""
+
+    @staticmethod
+    def csv_rows(columns: list[tuple[bytes, int, Any]]) -> bytes:
+        """Columns of 64-bit words as lines of CSV: (words, form, table); forms: 0 numbers, 1 nothing for 0, 2 places in
+        a list of fields, 3 times since boot as times since 1970, by bytes of pairs (from when on, what to add),
+        4 programs."""
+
+    @staticmethod
+    def wall_times(words: bytes, pairs: bytes) -> bytes:
+        """Times since boot as times since 1970, as in `csv_rows`."""
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

@@ -227,16 +227,16 @@ class Stories(RuleBasedStateMachine):
         binary=sizes,
         cores=core_counts,
         exact=st.one_of(st.just(0), sizes),
-        seed_rule=st.one_of(st.just(0), sizes),
+        by_rule=st.one_of(st.just(0), sizes),
         pool=st.sampled_from([0, Pool.KERNEL, Pool.ETH]),
     )
     def loads_a_kernel(self, who: int, where: int, **kernel: int) -> None:
         actor = self._actor(who)
         target = actor.target(where)
         id, kind, binary, cores = (kernel[name] for name in ("id", "kind", "binary", "cores"))
-        exact, seed_rule, pool = (kernel[name] for name in ("exact", "seed_rule", "pool"))
-        handle = actor.reporter.call("report_kernel_load", target, id, kind, binary, cores, exact, seed_rule, 0, pool)
-        life = actor.truth.kernel(target, id, kind, binary, cores, exact=exact, seed_rule=seed_rule, pool=pool)
+        exact, by_rule, pool = (kernel[name] for name in ("exact", "by_rule", "pool"))
+        handle = actor.reporter.call("report_kernel_load", target, id, kind, binary, cores, exact, by_rule, 0, pool)
+        life = actor.truth.kernel(target, id, kind, binary, cores, exact=exact, by_rule=by_rule, pool=pool)
         actor.made(life, handle)
 
     # ---- frees, right and wrong ones

@@ -231,7 +231,7 @@ def _document(
                 "state": process.state,
                 "path": process.path,
                 "incident_count": process.incident_count,
-                "kept": [incident.number for incident in process.incidents],
+                "listed_incidents": [incident.number for incident in process.incidents],
             }
             for process in chosen
         ],

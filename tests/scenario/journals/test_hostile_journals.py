@@ -203,7 +203,7 @@ def test_what_was_read_before_the_damage_showed_is_in_no_balance(
     assert [row for row in rows["device_pools"] if row[0] in chips and any(row[2:5])] == []
 
 
-@pytest.mark.parametrize("place", ["everywhere", *PLACES])
+@pytest.mark.parametrize("place", ["everywhere", *(pytest.param(place, marks=pytest.mark.slow) for place in PLACES)])
 def test_bytes_may_change_while_they_are_read(
     sample: Sample, read: Callable[[], AnyReader], victim: Path, vandal: Vandal, place: str
 ) -> None:
