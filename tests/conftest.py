@@ -5,6 +5,7 @@ Tests run in an order drawn from a seed that the header prints; `--order-seed` r
 test sees the journals or the settings of whoever runs it.
 """
 
+import gc
 import os
 import random
 import shutil
@@ -57,6 +58,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_long = item.get_closest_marker("slow") or item.get_closest_marker("ttnn")
         if is_long and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()  # thousands of tests would be looked through at every collection
 
 
 def _order_seed(config: pytest.Config) -> int:

@@ -1,4 +1,4 @@
-"""How the tree is laid out: folders that can be surveyed, modules worth opening, imports at the top, no private doors.
+"""How the tree is laid out: folders that can be surveyed, modules worth opening, imports at the top.
 
 The rules are those of the design, section 3. An exception is a row of a table below, with its reason; one that is no
 longer needed fails its test, so the tables only shrink.
@@ -45,9 +45,6 @@ LATE_IMPORTS = {
     "src/ttmem/sources/journals.py": "the layout of journals, needed for files that no directory lists only",
 }
 
-# Documented, or our own door, in spite of the name.
-PUBLIC_IN_SPITE = {"_thread", "os._exit", "sys._getframe", "sys._current_frames", "ttmem._native"}
-
 
 def in_trees() -> Iterator[tuple[str, Path]]:
     for path in FILES:
@@ -89,49 +86,6 @@ def test_imports_stand_at_the_top_of_a_module() -> None:
     assert {start for start in LATE_IMPORTS if not any(name.startswith(start) for name in late)} == set()
 
 
-def package_of(dotted: str) -> str:
-    """`ttmem.client` of a module there; of other distributions their first name."""
-    parts = dotted.split(".")
-    return ".".join(parts[:2]) if parts[0] == "ttmem" else parts[0]
-
-
-def bound_names(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """What each name that a module imports stands for: its dotted name."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.asname or alias.name.partition(".")[0], alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
-
-
-def private_names(tree: ast.Module, module: str) -> list[str]:
-    """The names of other packages that begin with `_`, as far as they are written out."""
-    bound = dict(bound_names(tree))
-    used = list(bound.values())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in bound:
-            used.append(f"{bound[node.value.id]}.{node.attr}")
-    foreign = (name for name in used if package_of(name) != package_of(module))
-    return sorted({name for name in foreign if _is_private(name)})
-
-
-def _is_private(dotted: str) -> bool:
-    for known in PUBLIC_IN_SPITE:
-        if dotted == known or dotted.startswith(f"{known}."):
-            dotted = dotted[len(known) + 1 :]
-    return any(part.startswith("_") and not part.endswith("__") for part in dotted.split("."))
-
-
-def test_no_private_name_of_another_package_is_used() -> None:
-    found = {}
-    for name, path in PACKAGE.items():
-        module = name.removeprefix("src/").removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        if used := private_names(tree_of(path), module):
-            found[name] = used
-
-    assert found == {}
-
-
 @pytest.mark.parametrize(
     ("source", "lines"),
     [
@@ -142,19 +96,3 @@ def test_no_private_name_of_another_package_is_used() -> None:
 )
 def test_a_late_import_is_caught(source: str, lines: list[int]) -> None:
     assert late_imports(ast.parse(source)) == lines
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("from textual import _compositor", ["textual._compositor"]),
-        ("from textual.driver import Driver as D\nD._thing", ["textual.driver.Driver._thing"]),
-        ("import msgspec\nmsgspec._core.x", ["msgspec._core"]),
-        ("from ttmem.client import claims\nclaims._turns", ["ttmem.client.claims._turns"]),
-        ("from ttmem.view import _rows", []),
-        ("import sys\nsys._getframe(1)\nsys.__stderr__", []),
-        ("from ttmem import _native\n_native.client", []),
-    ],
-)
-def test_a_private_name_is_caught(source: str, names: list[str]) -> None:
-    assert private_names(ast.parse(source), "ttmem.view.page") == names

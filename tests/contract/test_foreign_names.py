@@ -7,25 +7,31 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pytest
 from textual.geometry import Size
 from textual.widget import Widget
 
-from tools.hops.source import private_names, sources
+from tools.hops.source import Sources, private_names, sources
 
 PACKAGE = Path(__file__).parents[2] / "src" / "ttmem"
-MODULES = sources(PACKAGE)
 
 
-def test_no_module_uses_a_private_name_of_another_package() -> None:
-    assert private_names(MODULES) == []
+@pytest.fixture(scope="module")
+def modules() -> Sources:
+    return sources(PACKAGE)
 
 
-def classes_with_foreign_bases() -> list[type]:
+@pytest.fixture(scope="module")
+def classes(modules: Sources) -> list[type]:
     """Classes of the product that inherit from a class of another package, the standard library not counted."""
-    return [cls for name, tree in MODULES.items() for cls in classes_of(name, tree) if any(foreign_bases(cls))]
+    return [cls for name, tree in modules.items() for cls in classes_of(name, tree) if any(foreign_bases(cls))]
+
+
+def test_no_module_uses_a_private_name_of_another_package(modules: Sources) -> None:
+    assert private_names(modules) == []
 
 
 def classes_of(name: str, tree: ast.Module) -> Iterator[type]:
@@ -54,17 +60,22 @@ def own_private_names(cls: type) -> set[str]:
 
 def inherited_private_names(cls: type) -> set[str]:
     """What its foreign bases have, or give their instances."""
-    found = set()
-    for base in foreign_bases(cls):
-        found |= {name for name in vars(base) if name.startswith("_")}
-        with suppress(OSError, TypeError):  # one that is written in C
-            found |= set(re.findall(r"\bself\.(_\w+)", inspect.getsource(base)))
+    return {name for base in foreign_bases(cls) for name in private_names_of(base)}
+
+
+@cache
+def private_names_of(base: type) -> set[str]:
+    """Finding its source parses its whole module, so each base is asked once."""
+    found = {name for name in vars(base) if name.startswith("_")}
+    with suppress(OSError, TypeError):  # one that is written in C
+        found |= set(re.findall(r"\bself\.(_\w+)", inspect.getsource(base)))
     return found
 
 
-@pytest.mark.parametrize("cls", classes_with_foreign_bases(), ids=lambda cls: cls.__name__)
-def test_a_private_name_of_ours_hides_none_of_a_foreign_base(cls: type) -> None:
-    assert own_private_names(cls) & inherited_private_names(cls) == set()
+def test_a_private_name_of_ours_hides_none_of_a_foreign_base(classes: list[type]) -> None:
+    hiding = {cls.__name__: own_private_names(cls) & inherited_private_names(cls) for cls in classes}
+
+    assert {name: hidden for name, hidden in hiding.items() if hidden} == {}
 
 
 def test_a_name_that_hides_one_of_the_base_is_caught() -> None:
@@ -76,5 +87,5 @@ def test_a_name_that_hides_one_of_the_base_is_caught() -> None:
     assert "_size" in inherited_private_names(Hiding)
 
 
-def test_the_app_and_its_widget_are_checked() -> None:
-    assert {"Monitor", "Canvas"} <= {cls.__name__ for cls in classes_with_foreign_bases()}
+def test_the_app_and_its_widget_are_checked(classes: list[type]) -> None:
+    assert {"Monitor", "Canvas"} <= {cls.__name__ for cls in classes}

@@ -2,7 +2,8 @@
 
 Each page has a shell of its own, from its first block to its last: shell lines are run, programs executed, C and C++
 compiled, data parsed, and what a page shows as output is compared by the rules of tests/support/docs/rules.py. Blocks
-marked `<!-- slow -->` are left to the slow tests, which run all blocks of their page.
+marked `<!-- slow -->` are left to the slow tests, which run all blocks of their page; so are tutorials and pages with a
+scene, each of which starts many programs.
 """
 
 import re
@@ -17,7 +18,11 @@ from tests.support.docs.shell import a_shell
 
 NOT_RUN_MOST = 15
 PAGES = [page for page in pages() if any(block.is_run for block in blocks(page))]
-SLOW_PAGES = [page for page in PAGES if any("slow" in block.directives for block in blocks(page))]
+WITH_PROGRAMS = [page for page in PAGES if page.startswith("docs/tutorials/") or scenes(page)]
+QUICK_PAGES = [page for page in PAGES if page not in WITH_PROGRAMS]
+SLOW_PAGES = [
+    page for page in PAGES if page in WITH_PROGRAMS or any("slow" in block.directives for block in blocks(page))
+]
 
 
 def output_below(block: Block) -> Block | None:
@@ -40,7 +45,7 @@ def read(page: str, *, is_slow: bool) -> None:
 
 
 @pytest.mark.timeout(240)  # a page may have twenty commands, each of them an interpreter, on a machine that is shared
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", QUICK_PAGES)
 def test_a_page_does_what_it_says(page: str) -> None:
     read(page, is_slow=False)
 
@@ -48,7 +53,7 @@ def test_a_page_does_what_it_says(page: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # one page builds and installs the C library, on a machine that is shared
 @pytest.mark.parametrize("page", SLOW_PAGES)
-def test_a_page_with_slow_blocks_does_what_it_says(page: str) -> None:
+def test_a_page_that_takes_longer_does_what_it_says(page: str) -> None:
     read(page, is_slow=True)
 
 

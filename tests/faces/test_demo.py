@@ -13,6 +13,7 @@ import click
 import pytest
 
 from tests.support.faces.terminals import Terminal, a_terminal
+from tests.support.processes.inside import ttmem_inside
 from tests.support.simulated.figures import a_busy_snapshot
 from tests.support.timing.waiting import wait_until
 from ttmem.cli.demo import demo
@@ -38,6 +39,11 @@ ENVIRON = {**os.environ, "TERM": "xterm-256color"}
 
 def ttmem_demo(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([*TTMEM, "demo", *arguments], capture_output=True, text=True)
+
+
+def demo_inside(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    """The same in this process, for what is refused or answered at once."""
+    return ttmem_inside("demo", *arguments, environ=dict(os.environ))
 
 
 def said(text: str) -> str:
@@ -185,7 +191,7 @@ def test_on_a_terminal_a_wait_is_explained() -> None:
 
 
 def test_all_workloads_are_listed_with_a_line_each() -> None:
-    lines = ttmem_demo("--list").stdout.splitlines()
+    lines = demo_inside("--list").stdout.splitlines()
 
     assert [line.split()[0] for line in lines] == list(WORKLOADS)
     assert all(len(line) <= 120 for line in lines)
@@ -235,7 +241,7 @@ def test_the_page_about_the_demo_states_the_peaks_of_the_arithmetic(name: str) -
     ],
 )
 def test_what_does_not_exist_is_refused_in_one_line(arguments: list[str], message: str) -> None:
-    result = ttmem_demo(*arguments)
+    result = demo_inside(*arguments)
 
     assert (result.returncode, result.stdout) == (2, "")
     assert message in result.stderr

@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.processes.inside import ttmem_inside
 from tests.support.stand_in.stand_in_runtime import a_runtime
 from ttmem.cli.doctor import doctor_page
 from ttmem.doctor.checks import Check, Status
@@ -17,8 +17,7 @@ from ttmem.view import plain
 
 def doctor(place: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     private = {name: str(place) for name in ("TTMEM_DIR", "TTMEM_STOCK_SHM_DIR", "TTMEM_SYSTEM_DIR")}
-    command = [sys.executable, "-m", "ttmem", "doctor", *arguments]
-    return subprocess.run(command, env={**os.environ, **private}, capture_output=True, text=True)
+    return ttmem_inside("doctor", *arguments, environ={**os.environ, **private})
 
 
 @pytest.fixture(scope="module")

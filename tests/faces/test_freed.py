@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.faces.scraped import rows_of, samples_of, text_of
 from tests.support.one_number.faces import private_environment
+from tests.support.processes.inside import ttmem_inside
 from tests.support.processes.programs import PRELUDE
 from ttmem.collector import Collector
 from ttmem.daemon.metrics.exporter import Extras
@@ -58,8 +59,7 @@ class Freeing:
 
     def said(self, *arguments: str) -> str:
         """What `ttmem` prints of it."""
-        command = [sys.executable, "-m", "ttmem", *arguments]
-        answer = subprocess.run(command, env={**self.environ, "COLUMNS": "200"}, capture_output=True, text=True)
+        answer = ttmem_inside(*arguments, environ={**self.environ, "COLUMNS": "200"})
         assert answer.returncode == 0, answer.stderr
         return answer.stdout
 

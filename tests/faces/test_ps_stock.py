@@ -4,7 +4,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,11 +12,11 @@ import pytest
 
 from tests.support.faces.json_documents import opened
 from tests.support.machine.stock_regions import Slot, a_region, put
+from tests.support.processes.inside import ttmem_inside
 from tests.support.processes.programs import a_program
 from tests.support.server.server_serving import a_daemon
 from ttmem.cli.program import run_program
 
-TTMEM = [sys.executable, "-m", "ttmem"]
 MIB = 1 << 20
 PROGRAM = (
     "chip = ttmem.open_device(0x75BCD15, index=0, board='n150', capacities={0: 1 << 30})",
@@ -28,7 +27,7 @@ PROGRAM = (
 
 def ttmem(*arguments: str, directory: Path, **settings: str) -> "subprocess.CompletedProcess[str]":
     environ = {**os.environ, "TTMEM_DIR": str(directory / "none"), "TTMEM_STOCK_SHM_DIR": str(directory), **settings}
-    return subprocess.run([*TTMEM, *arguments], env=environ, capture_output=True, text=True)
+    return ttmem_inside(*arguments, environ=environ)
 
 
 @pytest.fixture

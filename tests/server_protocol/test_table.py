@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
+DAEMON = HERE.parent / "scenario" / "daemon"  # what the server does as any daemon does is tested there
 README = (HERE / "README.md").read_text(encoding="utf-8")
 FAULTS = 83
 
@@ -11,7 +12,8 @@ FAULTS = 83
 def test_every_test_that_the_table_names_exists() -> None:
     defined = {
         name
-        for path in HERE.rglob("test_*.py")
+        for folder in (HERE, DAEMON)
+        for path in folder.rglob("test_*.py")
         for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     }
 

@@ -53,6 +53,9 @@ void core_rows(const Process& process, const Wanted& wanted, ProcessLists& lists
                 lists.cores.append(
                     nb::make_tuple(process.key, device, c, shown(core.used), core.count, core.estimated > 0));
         }
+}
+
+void footprint_rows(const Process& process, const Wanted& wanted, ProcessLists& lists) {
     if (!process.book.is_counting()) return;  // the list is not whole
     for (const auto& [device, found] : footprints_of(process.book))
         if (wanted.has(device))
@@ -136,6 +139,7 @@ void add_process(const Process& process, const Timebase& time, const Wanted& wan
     lists.processes.append(process_row(process, time));
     if (process.mode == Mode::damaged) return;
     usage_rows(process, process.key, time, wanted, lists.pools, lists.kinds);
+    footprint_rows(process, wanted, lists);
     if (process.way == Way::socket) return;  // it cannot speak of programs, meshes or phases
     core_rows(process, wanted, lists);
     activity_rows(process, wanted, lists);

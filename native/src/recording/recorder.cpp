@@ -23,7 +23,7 @@ RecordCopy own_row(RowType type, uint64_t id = 0) {
 }  // namespace
 
 Recorder::Recorder(Collector& collector, bool is_redacted)
-    : collector_(collector), names_(is_redacted), since_ns_(nanoseconds(CLOCK_MONOTONIC)) {
+    : collector_(collector), names_(is_redacted), since_ns_(nanoseconds(CLOCK_MONOTONIC)), loads_(collector) {
     const auto held = collector_.hold();
     collector_.listen(this);
 }
@@ -138,12 +138,14 @@ void Recorder::record(uint64_t process, const RecordCopy& words) {
     if (words.type() == Type::incident || words.type() == Type::out_of_memory || words.type() == Type::clashed)
         ++status_.incidents;
     if (state.is_lost || !meet(state, process)) return;
+    loads_.record(process, words);
     add(state, words);
 }
 
 void Recorder::ended(uint64_t process, const RecordCopy& life, uint64_t sequence, uint64_t time, bool is_replaced) {
     State& state = state_of(process);
     if (state.is_lost || !meet(state, process)) return;
+    loads_.ended(process, life);
     RecordCopy words = FreedRecord{life.kind(), life.pool(),           life.flags(),   life.target(),
                                    life.id,     life.reserved_bytes(), life.sequence()}
                            .pack();
@@ -186,6 +188,7 @@ void Recorder::opened(uint64_t process, uint16_t target, uint64_t unique_id, uin
 void Recorder::shared(uint64_t process, bool is_shared) {
     State& state = state_of(process);
     if (state.is_over || !meet(state, process)) return;
+    is_shared ? loads_.reset(process) : loads_.forget(process);
     add_own(state, is_shared ? RowType::rejoined : RowType::left);
 }
 
@@ -193,6 +196,7 @@ void Recorder::lost(uint64_t process) {
     State& state = state_of(process);
     if (state.is_lost) return;
     state.is_lost = true;
+    loads_.forget(process);
     if (!meet(state, process)) return;
     // From the last moment on at which all was known.
     add(state, own_row(RowType::gap_began, state.lost_records), state.known_until_ns);
@@ -216,6 +220,7 @@ void Recorder::settled(uint64_t process) {
     if (!state.is_lost || !meet(state, process) || !state.process->book.is_counting()) return;
     state.is_lost = false;
     count_lost(state);
+    loads_.reset(process);
     put_gap_peaks(state);
     add(state, own_row(RowType::gap_ended, state.lost_records), nanoseconds(CLOCK_MONOTONIC));
     put_keyframe(state.process);
@@ -249,6 +254,7 @@ void Recorder::process_ended(uint64_t process) {
         add(state, own_row(RowType::process_ended), nanoseconds(CLOCK_MONOTONIC));
     }
     state.is_over = true;
+    loads_.forget(process);
     state.process = nullptr;
     state.targets.clear();
     state.phases.clear();
@@ -270,6 +276,7 @@ void Recorder::note_phase(State& state, const RecordCopy& words) {
 }
 
 void Recorder::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) {
+    loads_.balance(device, pool, used);
     const size_t place = size_t{device} * kPools + pool;
     if (pools_.size() <= place) pools_.resize(place + kPools);
     Pool& its = pools_[place];
@@ -306,7 +313,19 @@ std::vector<Balance> Recorder::take_balances() {
         its.highest = its.is_sure ? its.now : std::min(its.now, its.highest);
         its.is_used = its.now != 0;
     }
+    put_cores(balances);
     return balances;
+}
+
+void Recorder::put_cores(std::vector<Balance>& balances) {
+    for (uint32_t number = 0; number < loads_.chips().size(); ++number) {
+        CoreLoads::Chip& its = loads_.chips()[number];
+        if (its.start == 0 && its.highest == 0) continue;
+        const Device& device = collector_.devices().at(number);
+        balances.push_back({device.is_known ? device.unique_id : number, kFullestCore, device.is_known ? kHasChip : 0,
+                            its.start, its.highest});
+        its.start = its.highest = its.now;
+    }
 }
 
 // ---- names

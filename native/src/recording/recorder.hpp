@@ -22,6 +22,7 @@
 #include "recording/block.hpp"
 #include "recording/names.hpp"
 #include "recording/rows.hpp"
+#include "recording/watch/core_loads.hpp"
 
 namespace ttmem::recording {
 
@@ -103,6 +104,7 @@ private:
     void write(BlockHead head, const std::vector<Balance>& balances, const std::string& payload);
     void raise_in_gap(uint32_t device, uint8_t pool, int64_t bytes);
     std::vector<Balance> take_balances();
+    void put_cores(std::vector<Balance>& balances);
 
     Collector& collector_;
     RowEncoder rows_;
@@ -112,6 +114,7 @@ private:
     State* last_ = nullptr;  // whom the row before was about
     uint64_t last_key_ = 0;
     std::vector<Pool> pools_;  // by device and pool
+    CoreLoads loads_;
     int file_ = -1;
     uint64_t segment_ = 0;
     uint32_t block_number_ = 0, next_number_ = 0;

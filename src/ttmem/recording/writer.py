@@ -53,7 +53,7 @@ class RecordingWriter:
         self._number = max(segment_numbers(directory), default=0)
         self._began = 0.0
         self._ended: dict[int, float] = {}  # by time.monotonic(), when the next began: wall clocks are stepped
-        self.rows = self.dropped_rows = self.lost_records = self.incidents = 0
+        self._all_rows = self._rows_before = self.dropped_rows = self.lost_records = self.incidents = 0
         self.trouble = ""  # why nothing can be written now; empty if all is well
         self._retry_at = 0.0
         self._begin_segment()
@@ -64,7 +64,7 @@ class RecordingWriter:
             if time.monotonic() < self._retry_at:
                 return
             self._begin_segment()
-        written, self.rows, self.dropped_rows, self.lost_records, self.incidents, error = self._recorder.flush(
+        written, self._all_rows, self.dropped_rows, self.lost_records, self.incidents, error = self._recorder.flush(
             self._ledger
         )
         if error:
@@ -72,6 +72,20 @@ class RecordingWriter:
             self._retry_at = time.monotonic() + _RETRY_SECONDS
         elif written >= self._segment_bytes or time.monotonic() - self._began >= self._segment_seconds:
             self._begin_segment()
+
+    def begin_here(self) -> None:
+        """What happened before is left out: the recording begins with what is alive now."""
+        self.flush()
+        earlier, self._rows_before = self._number, self._all_rows
+        self._begin_segment()
+        self._wait_sealed()
+        for path in _files_of(self.directory, earlier) if earlier != self._number else ():
+            path.unlink()
+
+    @property
+    def rows(self) -> int:
+        """How many events there are."""
+        return self._all_rows - self._rows_before
 
     @property
     def _segment_bytes(self) -> int:

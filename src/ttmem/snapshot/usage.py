@@ -152,8 +152,7 @@ def with_union(pools: tuple[PoolUsage, ...], planned_bytes: int | None) -> tuple
     """Pools as they are shown: `cb` is the union per core of all loaded programs, never their sum.
 
     How high the union was is not watched: it was at least what it is now. Where a journal's list could not be followed
-    nothing is known of it, and `cb` is missing. Messages of the allocation server protocol and the runtime's counters
-    name no addresses: what they say stays as it is.
+    nothing is known of it, and `cb` is missing. The runtime's counters name no addresses: what they say stays as it is.
     """
     if all(usage.pool is not Pool.CB for usage in pools):
         return pools
@@ -163,8 +162,6 @@ def with_union(pools: tuple[PoolUsage, ...], planned_bytes: int | None) -> tuple
             shown.append(usage)
         elif planned_bytes is not None or not usage.count:
             shown.append(_union(usage, planned_bytes or 0))
-        elif usage.origin != "counter":
-            shown.append(usage)
     return tuple(shown)
 
 

@@ -93,20 +93,6 @@ def test_a_killed_daemon_remembers_what_is_older_than_a_second(daemon: Daemon) -
         assert dram(by_pid(daemon)[reporter.pid]) == 4096
 
 
-def test_a_restored_client_reports_on(daemon: Daemon) -> None:
-    with daemon.line() as line:
-        line.say(alloc(1, 4096), alloc(2, 1000))
-        line.counters()
-    assert daemon.terminate() == 0
-    daemon.restart()
-    with daemon.line() as line:
-        line.say(free(1), alloc(3, 24))
-        line.counters()
-
-        process = by_pid(daemon)[os.getpid()]
-        assert (dram(process), process["is_complete"]) == (1024, False)
-
-
 def test_a_journal_client_is_exact_after_a_restart(daemon: Daemon) -> None:
     code = ("chip = ttmem.open_device(5)", "ttmem.report_buffer_alloc(chip, 1, 8192)", "meet()")
     with a_program(daemon.directory / "j", *code) as program:
@@ -119,7 +105,7 @@ def test_a_journal_client_is_exact_after_a_restart(daemon: Daemon) -> None:
         assert (dram(process), process["is_complete"]) == (8192, True)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "bits", "foreign"])
+@pytest.mark.parametrize("damage", ["cut", "foreign"])
 def test_a_damaged_checkpoint_is_one_line_and_no_reason_to_fail(daemon: Daemon, damage: str) -> None:
     checkpoint = daemon.directory / "j" / "daemon.checkpoint"
     with daemon.line() as line:
@@ -127,9 +113,7 @@ def test_a_damaged_checkpoint_is_one_line_and_no_reason_to_fail(daemon: Daemon, 
         line.counters()
         assert daemon.terminate() == 0
         kept = checkpoint.read_bytes()
-        checkpoint.write_bytes(
-            {"cut": kept[:-3], "empty": b"", "bits": kept[:-1] + b"\xff", "foreign": b"GIF89a"}[damage]
-        )
+        checkpoint.write_bytes({"cut": kept[:-3], "foreign": b"GIF89a"}[damage])
         daemon.restart()
 
     said = daemon.text_with("daemon.checkpoint.damaged")

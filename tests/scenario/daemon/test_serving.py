@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes.inside import ttmem_inside
 from tests.support.server.server_bytes import alloc
 from tests.support.server.server_serving import Daemon, a_daemon
 from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
@@ -20,15 +21,14 @@ from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 SERVE = (sys.executable, "-m", "ttmem", "serve")
 
 
-def refused(*arguments: object, directory: Path, program: Sequence[str] = SERVE, code: int = 1) -> str:
-    """What a daemon says that must not start."""
-    ended = subprocess.run(
-        [*program, *map(str, arguments)],
-        env={**os.environ, "TTMEM_DIR": str(directory / "other")},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
+def refused(*arguments: object, directory: Path, program: Sequence[str] = (), code: int = 1) -> str:
+    """What a daemon says that must not start: in this process, unless a program is named."""
+    words, environ = [str(argument) for argument in arguments], {**os.environ, "TTMEM_DIR": str(directory / "other")}
+    if program:
+        command = [*program, *words]
+        ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    else:
+        ended = ttmem_inside("serve", *words, environ=environ)
     assert (ended.returncode, ended.stdout) == (code, "")
     [line] = ended.stderr.splitlines()
     assert line.startswith("ttmem: ")

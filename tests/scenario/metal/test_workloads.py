@@ -21,9 +21,7 @@ import pytest
 from ttmem.metal.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[3]
-QUICK_STRIDES = {"llama-8b": 1600, "leaky": 600, "killed-midway": 800, "cache-growth": 60, "cb-clash": 40}
-QUICK_ROUNDS = {"leaky": 5}
-SLOW_ONLY = {"galaxy-70b"}  # opening 32 chips alone takes seconds
+QUICK_STRIDES = {"llama-8b": 1600, "killed-midway": 800, "cb-clash": 40}
 WHOLE_STRIDES = {"llama-8b": 100, "galaxy-70b": 1000, "leaky": 300, "killed-midway": 100}
 
 
@@ -44,10 +42,9 @@ def looks(name: str, journals: Path, *, stride: int, whole_stride: int, round_co
     return Looks(*map(int, done.stdout.split()))
 
 
-@pytest.mark.parametrize("name", [name for name in WORKLOADS if name not in SLOW_ONLY])
+@pytest.mark.parametrize("name", QUICK_STRIDES)
 def test_truth_ledger_and_ps_agree_at_some_steps_of_a_workload(journals: Path, name: str) -> None:
-    round_count = QUICK_ROUNDS.get(name, WORKLOADS[name].round_count)
-    stride = QUICK_STRIDES.get(name, 20)
+    stride, round_count = QUICK_STRIDES[name], WORKLOADS[name].round_count
 
     found = looks(name, journals, stride=stride, whole_stride=stride, round_count=round_count)
 

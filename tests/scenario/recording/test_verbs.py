@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,16 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes.inside import ttmem_inside
+from ttmem.analysis.alive import RecordingReport
+from ttmem.analysis.growth.answers import GrowthReport, LeakReport, TemporaryReport
+from ttmem.analysis.room.advice import AdviceReport
+from ttmem.analysis.room.cores import CoresReport
+from ttmem.analysis.room.floor import FloorReport, HeadroomReport
+from ttmem.analysis.room.holes import HolesReport
+from ttmem.analysis.room.traces import TraceReport
 from ttmem.recording import Recording
+from ttmem.snapshot.codec import decoded, encoded
 
 PROGRAM = """
 import ttmem
@@ -22,17 +32,28 @@ with ttmem.phase("step"):
 """
 
 
-def ttmem(journals: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def record(journals: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "TTMEM_DIR": str(journals)}
-    return subprocess.run([sys.executable, "-m", "ttmem", *arguments], env=environ, capture_output=True, text=True)
+    command = [sys.executable, "-m", "ttmem", "record", *arguments]
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
+
+
+def ttmem(journals: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return ttmem_inside(*arguments, environ={**os.environ, "TTMEM_DIR": str(journals)})
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("recorded")
+    done = record(place, "-o", str(place / "run.ttmem"), "--", sys.executable, "-c", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    return place / "run.ttmem"
 
 
 @pytest.fixture
-def recording(journals: Path, tmp_path: Path) -> str:
-    path = str(tmp_path / "run.ttmem")
-    done = ttmem(journals, "record", "-o", path, "--", sys.executable, "-c", PROGRAM)
-    assert done.returncode == 0, done.stderr
-    return path
+def recording(recorded: Path, tmp_path: Path) -> str:
+    """A copy for each test."""
+    return str(shutil.copytree(recorded, tmp_path / "run.ttmem"))
 
 
 def report(journals: Path, *arguments: str) -> Any:
@@ -52,6 +73,26 @@ def test_a_report_shows_the_peak_and_which_phases_had_it(journals: Path, recordi
     ]
 
 
+def test_the_page_has_what_was_alive_by_line_operation_phase_and_kind(journals: Path, recording: str) -> None:
+    page = report(journals, recording)
+
+    [pool] = page["pools"]
+    assert {view["by"]: view["sums"][0]["names"] for view in pool["views"]} == {
+        "operation": [""],
+        "phase": ["step"],
+        "kind": ["buffer"],
+    }
+    assert (len(page["chips"]), len(page["processes"]), page["incidents"], page["leaks"]) == (1, 1, [], [])
+
+
+@pytest.mark.parametrize("answer", ["--holes", "--floor", "--headroom", "--trace-safety", "--advise"])
+def test_every_answer_says_how_sure_it_is(journals: Path, recording: str, answer: str) -> None:
+    found = report(journals, recording, answer)
+
+    assert found["certainty"] in ("measured", "sampled", "inferred", "at_least")
+    assert found["why"]
+
+
 def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
     found = report(journals, recording, "--at", "peak")
 
@@ -63,10 +104,15 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
     [
         (["{}"], 0, "highest 4.00 MiB"),
         (["{}", "--at", "+9999s"], 2, "outside of the recording"),
-        (["{}", "--at", "noon"], 2, "'noon' is no moment"),
+        (["{}", "--at", "noon"], 2, "name of a phase; phases were load, step"),
+        (["{}", "--at", "step"], 0, "held 1.00 MiB"),
+        (["{}", "--at", "load#2"], 2, "phase load ran 1 time, there is no run 2"),
         (["{}", "--chip", "7"], 2, "no chip 7 in this recording"),
         (["{}", "--by", "colour"], 2, "'colour' is none of site"),
         (["/"], 1, "not a recording"),
+        (["{}", "--core", "three"], 2, "'three' is no core: give its x and y"),
+        (["{}", "--holes", "--at", "peak"], 2, "--holes and --at are two questions: ask one"),
+        (["{}", "--advise", "--chip", "7"], 2, "no chip 7 in this recording"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(
@@ -79,8 +125,8 @@ def test_what_is_asked_wrongly_is_answered_in_one_sentence(
 
 
 def test_a_recording_that_is_there_is_not_replaced_unasked(journals: Path, recording: str) -> None:
-    refused = ttmem(journals, "record", "-o", recording, "--", "true")
-    replaced = ttmem(journals, "record", "-o", recording, "--force", "--", "true")
+    refused = record(journals, "-o", recording, "--", "true")
+    replaced = record(journals, "-o", recording, "--force", "--", "true")
 
     assert (refused.returncode, "is there already" in refused.stderr) == (1, True)
     assert replaced.returncode == 0
@@ -92,7 +138,7 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
     script.write_text(PROGRAM)
     path = tmp_path / "run.ttmem"
 
-    ttmem(journals, "record", "--redact", "-o", str(path), "--", sys.executable, str(script), "--secret-argument")
+    record(journals, "--redact", "-o", str(path), "--", sys.executable, str(script), "--secret-argument")
 
     report(journals, str(path))
     unpacked = b"".join(segment.plain(block) for segment in Recording(path).segments for block in segment.blocks)
@@ -102,10 +148,32 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
     assert str(tmp_path).encode() not in unpacked + files
 
 
-def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: Path) -> None:
-    asked = ttmem(journals, "record", "-o", str(tmp_path / "run"), "--", "sh", "-c", "echo $TTMEM_RING_WISH")
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("--by=site", RecordingReport),
+        ("--leaks", LeakReport),
+        ("--growth", GrowthReport),
+        ("--temporary", TemporaryReport),
+        ("--holes", HolesReport),
+        ("--floor", FloorReport),
+        ("--headroom", HeadroomReport),
+        ("--trace-safety", TraceReport),
+        ("--advise", AdviceReport),
+        ("--core=fullest", CoresReport),
+    ],
+)
+def test_an_answer_is_read_back_as_it_was(journals: Path, recording: str, question: str, kind: type[Any]) -> None:
+    said = ttmem(journals, "report", recording, question, "--json").stdout.strip()
 
-    assert asked.stdout.split() == ["262144"]
+    assert encoded(decoded(said.encode(), kind)).decode() == said
+
+
+def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    record(journals, "-o", str(tmp_path / "run"), "--", "sh", "-c", f"echo $TTMEM_RING_WISH > {told}")
+
+    assert told.read_text() == "262144\n"
 
 
 def test_a_recording_goes_on_when_that_is_asked_for(journals: Path, recording: str) -> None:

@@ -3,22 +3,19 @@
 import os
 import signal
 import socket
-import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.server_protocol.conftest import ClientMaker
 from tests.support.processes.programs import a_program
-from tests.support.server.server_bytes import Type, alloc, cb_alloc, free, kernel_load
+from tests.support.server.server_bytes import alloc, cb_alloc, free, kernel_load
 from tests.support.server.server_figures import of_document, of_model, process_of
 from tests.support.server.server_lines import Line, asked
 from tests.support.server.server_model import ServerModel
-from tests.support.server.server_serving import Daemon, all_agree, short_directory
+from tests.support.server.server_serving import Daemon, all_agree
 from tests.support.timing.stopwatch import Stopwatch
-from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
+from tests.support.timing.waiting import wait_until
 
 US = os.getpid()
 EVERYTHING = [
@@ -46,44 +43,6 @@ def test_every_judge_says_the_same_of_a_little_of_everything(daemon: Daemon) -> 
         assert of_document(daemon.document(), US) == of_model(model)
 
 
-def _a_second(daemon: Daemon, **settings: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "ttmem", "serve", "--socket", str(daemon.path)]
-    return subprocess.run(
-        command, env={**daemon.environment, **settings}, capture_output=True, text=True, timeout=PATIENCE_SECONDS
-    )
-
-
-def test_a_second_server_refuses_with_the_pid_of_the_first(daemon: Daemon) -> None:
-    with daemon.line() as line:
-        line.say(alloc(1, 4096), alloc(2, 1))
-        assert line.counters()["dram"] == 4097
-
-        second = _a_second(daemon)
-
-        assert second.returncode != 0
-        assert str(daemon.pid) in second.stderr
-        assert asked(daemon.path, [0]) == {("server:0", "dram"): 4097}
-
-
-def test_a_second_server_with_other_journals_cannot_steal_the_socket_either(daemon: Daemon) -> None:
-    with short_directory() as other:
-        second = _a_second(daemon, TTMEM_DIR=str(other))
-
-    assert second.returncode != 0
-    assert str(daemon.pid) in second.stderr
-    assert asked(daemon.path, [0]) == {}
-
-
-def test_the_socket_of_a_killed_server_is_taken_over(daemon: Daemon) -> None:
-    daemon.kill()
-    assert daemon.path.exists()
-
-    daemon.restart()
-
-    with daemon.line() as line:
-        assert line.counters()["dram"] == 0
-
-
 def test_sigterm_ends_it_cleanly_in_under_a_second(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 4096))
@@ -97,39 +56,11 @@ def test_sigterm_ends_it_cleanly_in_under_a_second(daemon: Daemon) -> None:
         assert line.is_hung_up()
 
 
-def test_ctrl_c_ends_it_cleanly(daemon: Daemon) -> None:
-    daemon.process.send_signal(signal.SIGINT)
-
-    assert daemon.process.wait(PATIENCE_SECONDS) == 0
-    assert not daemon.path.exists()
-
-
-@pytest.mark.parametrize("times", [1, 20])
-def test_sigusr1_prints_what_is_alive_and_kills_no_process(daemon: Daemon, times: int) -> None:
-    """The proof of concept documented it and died of it."""
-    with daemon.line() as line:
-        line.say(alloc(0xABCD, 4096))
-        line.counters()
-        for _ in range(times):
-            os.kill(daemon.pid, signal.SIGUSR1)
-
-        daemon.text_with("server:0")
-        assert line.counters()["dram"] == 4096
-        assert daemon.process.poll() is None
-
-
-@pytest.mark.parametrize("name", ["SIGPIPE", "SIGWINCH", "SIGCONT"])
-def test_a_signal_that_is_no_order_is_skipped(daemon: Daemon, name: str) -> None:
-    os.kill(daemon.pid, getattr(signal, name))
+def test_a_signal_that_is_no_order_is_skipped(daemon: Daemon) -> None:
+    for number in (signal.SIGPIPE, signal.SIGWINCH, signal.SIGCONT):
+        os.kill(daemon.pid, number)
 
     assert asked(daemon.path, [0]) == {}
-
-
-def test_a_closed_terminal_ends_it_as_ctrl_c_does(daemon: Daemon) -> None:
-    os.kill(daemon.pid, signal.SIGHUP)
-
-    assert daemon.process.wait(PATIENCE_SECONDS) == 0
-    assert not daemon.path.exists()
 
 
 def _wait_for_checkpoint(daemon: Daemon, line: Line) -> None:
@@ -194,72 +125,6 @@ def test_what_was_sent_before_sigterm_is_not_lost(daemon: Daemon, client_of: Cli
     daemon.restart()
 
     assert asked(daemon.path, [0]) == {("server:0", "dram"): 3000}
-
-
-def test_a_restored_process_that_dies_gives_everything_back(daemon: Daemon, client_of: ClientMaker) -> None:
-    client = client_of(daemon)
-    client.report(Type.ALLOC, size=4096, id=7)
-    client.settle()
-    daemon.terminate()
-    daemon.restart()
-    assert asked(daemon.path, [0]) == {("server:0", "dram"): 4096}
-
-    client.kill()
-
-    wait_until(lambda: not asked(daemon.path, [0]))
-
-
-def test_a_client_that_died_while_no_server_ran_is_not_restored(daemon: Daemon, client_of: ClientMaker) -> None:
-    client = client_of(daemon)
-    client.report(Type.ALLOC, size=4096, id=7)
-    client.settle()
-    daemon.terminate()
-    client.kill()
-    client.end()
-
-    daemon.restart()
-
-    assert asked(daemon.path, [0]) == {}
-    assert daemon.figures().used == {}
-
-
-def test_a_journal_client_is_exact_again_at_once_after_a_restart(daemon: Daemon) -> None:
-    lines = "chip = ttmem.open_device(0x77, index=5)\nttmem.report_buffer_alloc(chip, 1, 4096)"
-    with a_program(Path(daemon.environment["TTMEM_DIR"]), lines, "meet()") as reporter:
-        reporter.arrive()
-        wait_until(lambda: asked(daemon.path, [5]) == {("server:5", "dram"): 4096})
-        daemon.kill()
-        daemon.restart()
-
-        wait_until(lambda: asked(daemon.path, [5]) == {("server:5", "dram"): 4096})
-        row = process_of(daemon.document(), reporter.pid)
-        assert (row["is_complete"], row["reason"]) == (True, "")
-
-
-def test_the_checkpoint_is_for_its_owner_only(daemon: Daemon) -> None:
-    with daemon.line() as line:
-        line.say(*EVERYTHING)
-        line.counters()
-        daemon.terminate()
-
-    found = [path for path in Path(daemon.environment["TTMEM_DIR"]).iterdir() if "checkpoint" in path.name]
-    assert [stat.S_IMODE(path.stat().st_mode) for path in found] == [0o600]
-
-
-def test_a_damaged_checkpoint_is_said_and_does_not_keep_it_from_serving(daemon: Daemon) -> None:
-    with daemon.line() as line:
-        line.say(*EVERYTHING)
-        line.counters()
-        daemon.terminate()
-    [path] = [path for path in Path(daemon.environment["TTMEM_DIR"]).iterdir() if "checkpoint" in path.name]
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    path.write_bytes(bytes(data[:-3]))
-
-    daemon.restart()
-
-    assert asked(daemon.path, [0]) == {}
-    assert "checkpoint" in daemon.text()
 
 
 def test_a_process_that_reports_by_journal_and_by_socket_is_shown_once(daemon: Daemon) -> None:

@@ -9,8 +9,6 @@ import io
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +16,10 @@ from typing import Any, NamedTuple
 from tests.support.faces.json_documents import opened
 from tests.support.faces.scraped import samples_of
 from tests.support.monitored.cards import cards_of, figures_in
+from tests.support.processes.inside import ttmem_inside
 
 __all__ = ["Saying", "agree", "private_environment", "said_at_the_end", "said_by_all"]
 
-TTMEM = [sys.executable, "-m", "ttmem"]
 _SIZE = r"-?\d[\d.]* (?:[KMGT]i)?B"
 _UNITS = {"MiB": 1 << 20, "KiB": 1 << 10}
 _POOLS = ("dram", "trace", "l1", "l1_small", "cb")
@@ -118,7 +116,7 @@ def said_by_all(environ: dict[str, str], memory_summary: str, picture: str, page
 
 
 def _asked(environ: dict[str, str], *arguments: str) -> str:
-    answer = subprocess.run([*TTMEM, *arguments], env={**environ, "COLUMNS": "200"}, capture_output=True, text=True)
+    answer = ttmem_inside(*arguments, environ={**environ, "COLUMNS": "200"})
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
 

@@ -7,12 +7,14 @@ says where everybody is and ends the process; whoever started it hears of a work
 
 import faulthandler
 import os
+import time
 from collections.abc import Generator
 
 import pytest
 
 GRACE_SECONDS = 60.0
 LAST_SECONDS = 120.0  # for all that is closed when there are no more tests
+RENEWAL_SECONDS = 1.0  # each renewal starts a thread, and there are thousands of tests
 
 
 class Watchdog:
@@ -21,6 +23,7 @@ class Watchdog:
     def __init__(self, *, grace_seconds: float = GRACE_SECONDS) -> None:
         self._grace_seconds = grace_seconds
         self._stderr = os.dup(2)
+        self._renewed_at = 0.0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
@@ -28,8 +31,9 @@ class Watchdog:
             return (yield)
         finally:
             faulthandler.cancel_dump_traceback_later()
+            self._renewed_at = 0.0
 
-    # Each phase anew: what failed in one of them ends every limit, and what cleans up after it may hang as well.
+    # Each phase that comes late gets its own: what cleans up after a limit may hang as well.
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         self._wait_for(item)
@@ -47,7 +51,8 @@ class Watchdog:
 
     def _wait_for(self, item: pytest.Item) -> None:
         limit = _limit(item)
-        if limit > 0:
+        if limit > 0 and time.monotonic() >= self._renewed_at + RENEWAL_SECONDS:
+            self._renewed_at = time.monotonic()
             self._wait(limit + self._grace_seconds)
 
     def _wait(self, seconds: float) -> None:

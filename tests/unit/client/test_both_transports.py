@@ -5,19 +5,23 @@ import random
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from tests.support.journals.watching import Watch
 from tests.support.processes.programs import PRELUDE
 from tests.support.server.message_server import a_socket_directory
+from tests.support.simulated.whole_rows import CONTEXT
 from tests.support.timing.waiting import wait_until
 from ttmem._native import AllocationServer, Ledger, testing
+from ttmem.collector.rows import Snapshots
+from ttmem.devices import Pool
 
+Answer = TypeVar("Answer")
 Call = tuple[str, tuple[int, ...]]
 Figures = tuple[dict[tuple[int, int], int], dict[tuple[int, int], tuple[int, int]], dict[str, int]]
 
@@ -80,13 +84,27 @@ def figures(rows: dict[str, Any], pid: int) -> Figures:
     return pools, kinds, {**findings, "bad frees": bad_frees}
 
 
-def by_journal(directory: Path, calls: list[Call]) -> Figures:
+def figures_of(ledger: Ledger, pid: int) -> Figures:
+    return figures(testing.flat_rows(ledger), pid)
+
+
+def circular_buffers_of(ledger: Ledger, pid: int) -> list[tuple[int | None, int, bool]]:
+    """What cores give up for those of a process, of how many; then for each chip, and whether it is estimated."""
+    [process] = [one for one in Snapshots(ledger).snapshot(CONTEXT).processes if one.pid == pid]
+    prints = [held.activity.footprint for held in process.devices]
+    assert all(prints)
+    shown = [(pool.used_bytes, pool.count or 0, False) for pool in process.shown_pools if pool.pool is Pool.CB]
+    return [*shown, *((one.planned_bytes, 0, one.is_estimated) for one in prints if one)]
+
+
+def by_journal(directory: Path, calls: list[Call], asked: Callable[[Ledger, int], Answer]) -> Answer:
     with a_run(calls, TTMEM_DIR=str(directory)) as pid, Watch(directory) as watch:
         watch.process(pid)
-        return figures(watch.come_to_rest(), pid)
+        watch.come_to_rest()
+        return asked(watch.collector.ledger, pid)
 
 
-def by_socket(directory: Path, calls: list[Call]) -> Figures:
+def by_socket(directory: Path, calls: list[Call], asked: Callable[[Ledger, int], Answer]) -> Answer:
     path = str(directory / "server.sock")
     ledger = Ledger()
     with socket.socket(socket.AF_UNIX) as listener:
@@ -103,26 +121,39 @@ def by_socket(directory: Path, calls: list[Call]) -> Figures:
                 return taken >= len(calls)
 
             wait_until(is_all_taken)
-            return figures(testing.flat_rows(ledger), pid)
+            return asked(ledger, pid)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_both_transports_come_to_the_same_figures(tmp_path: Path, seed: int) -> None:
     calls = a_history(seed)
     with a_socket_directory() as directory:
-        expected = by_socket(directory, calls)
+        expected = by_socket(directory, calls, figures_of)
 
     assert expected[0]
     assert expected[1]
-    assert by_journal(tmp_path, calls) == expected
+    assert by_journal(tmp_path, calls, figures_of) == expected
+
+
+def test_circular_buffers_are_their_union_by_both_transports(tmp_path: Path) -> None:
+    """Three on one chip, two of which share bytes, and one on another chip."""
+    calls: list[Call] = [
+        ("report_cb_allocation", (device, size, address))
+        for device, size, address in [(0, 4096, 0x1000), (0, 4096, 0x1800), (0, 64, 0x8000), (1, 512, 0x1000)]
+    ]
+    with a_socket_directory() as directory:
+        found = by_socket(directory, calls, circular_buffers_of)
+
+    assert found == [(0x1800 + 64 + 512, 4, False), (0x1800 + 64, 0, True), (512, 0, True)]
+    assert by_journal(tmp_path, calls, circular_buffers_of) == found
 
 
 def test_both_transports_keep_unknown_devices_apart(tmp_path: Path) -> None:
     calls: list[Call] = [("report_allocation", (device, 10, 0, 4096)) for device in (-1, -2, -1, 1 << 20)]
     calls += [("report_deallocation", (-2, 4096)), ("report_deallocation", (-1, 4096))]
     with a_socket_directory() as directory:
-        _, kinds, findings = by_socket(directory, calls)
-    _, kinds_by_journal, findings_by_journal = by_journal(tmp_path, calls)
+        _, kinds, findings = by_socket(directory, calls, figures_of)
+    _, kinds_by_journal, findings_by_journal = by_journal(tmp_path, calls, figures_of)
 
     assert sum(bytes for bytes, _ in kinds.values()) == 20
     assert sum(bytes for bytes, _ in kinds_by_journal.values()) == 20

@@ -24,6 +24,8 @@ from ttmem.sources.procfs import Uids, stat_of, user_name
 @pytest.fixture
 def sleepers() -> "Iterator[list[subprocess.Popen[bytes]]]":
     processes = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+    # The kernel shows the arguments of a program a moment after it has begun.
+    wait_until(lambda: all(Path(f"/proc/{process.pid}/cmdline").read_bytes() for process in processes))
     yield processes
     for process in processes:
         process.kill()

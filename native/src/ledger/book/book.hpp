@@ -164,6 +164,7 @@ public:
     void adopt_counters(const std::vector<TargetCounters>& targets, uint64_t now_ns);
     void stop_counting() { is_counting_ = false; }
     bool is_counting() const { return is_counting_; }
+    bool has_messages() const { return !has_addresses_; }  // its entries are `SocketRecord`s
 
     /// Learns targets from the counters' page (a late viewer has missed their opening).
     void learn_targets(const std::vector<TargetCounters>& targets, uint64_t now_ns);

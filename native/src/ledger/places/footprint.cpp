@@ -94,8 +94,22 @@ uint64_t core_set_of(uint64_t told, uint64_t count, const TextOf& text_of, Laid&
     return name;
 }
 
+/// How a circular buffer is read from an entry.
+using Unpack = CircularBufferRecord (*)(const RecordCopy& words);
+
+// A message of the allocation server says an address, a size, and no cores: it is taken for that of one core, as the
+// same call is in a journal.
+CircularBufferRecord unpacked_message(const RecordCopy& words) {
+    CircularBufferRecord cb{};
+    const uint64_t address = SocketRecord::unpack(words).address;
+    cb.address = address <= UINT32_MAX ? static_cast<uint32_t>(address) : 0;
+    cb.per_core = words.reserved_bytes();
+    cb.core_count = 1;
+    return cb;
+}
+
 template <typename ForEach, typename TextOf>
-Laid laid_out(const ForEach& for_each, const TextOf& text_of) {
+Laid laid_out(const ForEach& for_each, const TextOf& text_of, Unpack unpack) {
     Laid laid;
     std::map<std::pair<uint16_t, uint64_t>, uint64_t> launched;
     for_each([&](const RecordCopy& words) {
@@ -105,7 +119,7 @@ Laid laid_out(const ForEach& for_each, const TextOf& text_of) {
         }
         if (words.pool() != TTMEM_CB || !is_circular_buffer(words.kind())) return;
         if ((words.flags() & kView) != 0 || laid.is_too_much()) return;
-        const CircularBufferRecord cb = CircularBufferRecord::unpack(words);
+        const CircularBufferRecord cb = unpack(words);
         const auto [first, last] = span_at(cb.address, cb.per_core);
         const uint64_t cores = core_set_of(cb.core_set, cb.core_count, text_of, laid);
         laid.by_target[words.target()].push_back({first, last, cores, cb.program, 0});
@@ -136,14 +150,15 @@ bool Laid::is_too_much() const { return place_count > kPlacesMost; }
 Laid laid_by(const Book& book) {
     if (!has_circular_buffers(book)) return {};
     return laid_out([&](const auto& visit) { book.table().for_each(visit); },
-                    [&](uint32_t id) { return book.text(id); });
+                    [&](uint32_t id) { return book.text(id); },
+                    book.has_messages() ? unpacked_message : CircularBufferRecord::unpack);
 }
 
 Laid laid_by(const std::vector<RecordCopy>& entries, const std::function<std::string(uint32_t)>& text_of) {
     const auto for_each = [&](const auto& visit) {
         for (const RecordCopy& words : entries) visit(words);
     };
-    return laid_out(for_each, text_of);
+    return laid_out(for_each, text_of, CircularBufferRecord::unpack);
 }
 
 void note_launches(Laid& laid, const Book& book) {

@@ -140,7 +140,7 @@ std::vector<HeldRow> holdings_of(const Process& process, const Footprints& footp
         for (uint32_t c = 0; c < kCoreTypes && has_kernels; ++c)
             if (cell.cores[c].count > 0) row.activity.cores.push_back(kind_row(c, cell.cores[c]));
         while (footprint != footprints.end() && footprint->first < device) ++footprint;
-        if (footprint != footprints.end() && footprint->first == device && is_journal)
+        if (footprint != footprints.end() && footprint->first == device)
             row.activity.footprint = footprint_row(footprint->second);
         while (count != counts.end() && count->first < device) ++count;
         if (count != counts.end() && count->first == device)

@@ -49,7 +49,7 @@ public:
         std::optional<std::vector<HeldRow>>& held = held_[place];
         if (!held) {
             const Process& process = *processes_[place];
-            const bool has_footprints = process.way != Way::socket && process.mode != Mode::damaged;
+            const bool has_footprints = process.mode != Mode::damaged;
             held = holdings_of(process, has_footprints ? atlas_.footprints(process, devices_) : Footprints(), time_);
         }
         return *held;

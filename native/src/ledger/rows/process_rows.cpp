@@ -51,8 +51,7 @@ std::vector<KindRow> kinds_over(const std::vector<HeldRow>& held) {
 }
 
 // Circular buffers of several programs share addresses, so their sizes are not added up: see ledger/places/footprint.hpp.
-MaybeBytes planned_over(const Process& process, const std::vector<HeldRow>& held) {
-    if (process.way == Way::socket) return std::nullopt;  // it cannot speak of programs
+MaybeBytes planned_over(const std::vector<HeldRow>& held) {
     uint64_t planned = 0;
     for (const HeldRow& on_chip : held) {
         const auto has_any = [](const PoolRow& pool) { return pool.pool == TTMEM_CB && pool.count != 0; };
@@ -86,7 +85,7 @@ void add_findings(ProcessRow& row, const Process& process) {
     if (!row.overlaps.empty()) row.findings.emplace_back("overlap", row.overlaps.size());
 }
 
-void add_sums(ProcessRow& row, const Process& process, const std::vector<HeldRow>& held, const ChipOrder& order) {
+void add_sums(ProcessRow& row, const std::vector<HeldRow>& held, const ChipOrder& order) {
     for (const HeldRow& on_chip : held)
         if (order.is_shown[on_chip.chip]) row.chips.push_back(on_chip.chip);
     std::sort(row.chips.begin(), row.chips.end(),
@@ -94,7 +93,7 @@ void add_sums(ProcessRow& row, const Process& process, const std::vector<HeldRow
     row.pools = pools_over(held);
     row.kinds = kinds_over(held);
     for (const HeldRow& on_chip : held) row.launch_count += on_chip.launches;
-    row.cb_planned = planned_over(process, held);
+    row.cb_planned = planned_over(held);
 }
 
 }  // namespace
@@ -125,7 +124,7 @@ ProcessRow process_row(const Process& process, const std::vector<HeldRow>& held,
     row.untabled_count = process.hot.untabled_allocs;
     row.live_count = has_lists ? process.book.table().allocation_count() : process.last_live_count;
     row.thread_count = process.hot.threads;
-    add_sums(row, process, held, order);
+    add_sums(row, held, order);
     count_refusals(row, process);
     for (const KnownIncident& one : process.incidents.heads) row.incidents.push_back(incident_row(process, one, time));
     row.incident_count = process.incidents.count;

@@ -42,7 +42,7 @@ def with_sums(process: ProcessUsage, listed: Collection[int]) -> ProcessUsage:
 
 def _planned_of(process: ProcessUsage) -> int | None:
     """Circular buffers of several programs share addresses, so their sizes are not added up: see `Footprint`."""
-    if process.source != "journal":
+    if process.source == "runtime":  # its counters have no addresses
         return None
     planned = 0
     for held in process.devices:
