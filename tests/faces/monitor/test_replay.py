@@ -46,7 +46,7 @@ PHASES = ("load", "prefill", "decode")
 def test_at_fifty_moments_the_monitor_and_the_report_say_what_the_model_knows(
     tmp_path: Path, name: str, ring: str
 ) -> None:
-    command = [sys.executable, "-m", "tests.support.recorded.replayed", name, SHARES[name], "4711"]
+    command = [sys.executable, "-m", "tests.support.monitored.replayed", name, SHARES[name], "4711"]
     environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(tmp_path), **({"TTMEM_RING": ring} if ring else {})}
 
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True)
