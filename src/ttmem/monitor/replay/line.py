@@ -3,6 +3,8 @@
 > 2x  14:03:07.250  +12.500 s of 54.0 s  ━━━━━━●───┊──✖──┊─  decode
 """
 
+from bisect import bisect_right
+
 from ttmem.figures.replay_clock import ReplayTime
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame, Pen, shown_name
 from ttmem.view.table import Line, Role, Span, fitted
@@ -47,19 +49,18 @@ def _wall_text(time_ns: int) -> str:
 
 def _bar(time: ReplayTime, width: int, *, is_ascii: bool) -> Line:
     done, rest, here, phase, incident = ("=", "-", "O", ":", "!") if is_ascii else ("━", "─", "●", "┊", "✖")
-    at = _place(time, time.at_ns, width)
-    cells = [(done if column < at else rest, Role.DIM) for column in range(width)]
-    for mark in time.marks:
-        if mark.what == "phase":
-            cells[_place(time, mark.time_ns, width)] = (phase, Role.COURSE)
-    for mark in time.marks:
-        if mark.what == "incident":
-            cells[_place(time, mark.time_ns, width)] = (incident, Role.FULL)
-    if cells[at][0] != incident:
-        cells[at] = (here, Role.TITLE)
-    return tuple(Span(text, role) for text, role in cells)
-
-
-def _place(time: ReplayTime, at_ns: int, width: int) -> int:
     length = max(1, time.last_ns - time.first_ns)
-    return min(width - 1, max(0, (at_ns - time.first_ns) * width // length))
+    begins = [time.first_ns + length * column // width for column in range(width)]
+    begins.append(time.last_ns + 1)
+    at = max(0, bisect_right(begins, time.at_ns, hi=width) - 1)
+    spans = []
+    for column in range(width):
+        if time.has(time.incidents, begins[column], begins[column + 1]):
+            spans.append(Span(incident, Role.FULL))
+        elif column == at:
+            spans.append(Span(here, Role.TITLE))
+        elif time.has(time.marks, begins[column], begins[column + 1]):
+            spans.append(Span(phase, Role.COURSE))
+        else:
+            spans.append(Span(done if column < at else rest, Role.DIM))
+    return tuple(spans)
