@@ -72,9 +72,9 @@ class ReplayClock:
 
     @property
     def is_playing(self) -> bool:
+        """Whether figures are due: it moves, or has moved to where none were shown of yet."""
         with self._lock:
-            self._moved()
-            return self._is_playing or self._is_following
+            return self._moved() != self._shown_ns or self._is_playing or self._is_following
 
     def take(self) -> int:
         """The moment now; figures are shown of it from now on."""
