@@ -162,6 +162,7 @@ FINDINGS = {
     "contradicted": "description of a chip that another opener, or the driver, contradicts",
     "over_capacity": "more in use than the chip has",
     "file_removed": "journal removed while its process lives: read through the descriptor of the process",
+    "unread_part": "part of the recording that cannot be read",
     "unverified": "journal of which no process is confirmed as the writer: listed under no pid, counted nowhere",
 }
 
