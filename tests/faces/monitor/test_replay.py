@@ -194,6 +194,20 @@ def test_what_no_recording_holds_is_said_in_words_and_is_no_number(recorded: Rec
     assert "Sensors are not recorded." in screen.press("6")
 
 
+def test_a_click_on_the_bar_goes_to_that_moment(recorded: Recorded) -> None:
+    screen = Screen(recorded.path, 80, 24)
+    line = screen.press("home").splitlines()[-2]
+    first, last = line.index("●"), len(line.rstrip()) - 1
+    ends = []
+    for column in (last, first, 0):
+        screen.state.click(column, 22)
+        screen.look()
+        ends.append(screen.clock.shown().at_ns)
+
+    recording = Recording(recorded.path)
+    assert ends == [recording.last_ns, recording.first_ns, recording.first_ns]
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 10)])
 def test_the_line_of_the_moment_fits_every_screen(recorded: Recorded, size: tuple[int, int]) -> None:
     screen = Screen(recorded.path, *size)

@@ -10,7 +10,7 @@ from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame, Pen, shown_name
 from ttmem.view.table import Line, Role, Span, fitted
 from ttmem.view.texts import clock_text
 
-__all__ = ["replay_line"]
+__all__ = ["moment_at", "replay_line"]
 
 _LEAST_BAR = 10
 _TEXT_MOST = 28
@@ -19,6 +19,25 @@ _WIDE = 100  # columns from which on there is room for words
 
 def replay_line(time: ReplayTime, frame: MonitorFrame, area: DrawArea) -> Line:
     """The moment, how fast it goes, the whole recording with what happened in it, and what happened last."""
+    pen, width, words = _laid_out(time, frame, area)
+    if width >= _LEAST_BAR:
+        pen.line(_bar(time, width, is_ascii=area.is_ascii))
+    if time.mark is not None and words:
+        role = Role.BADGE if time.mark.what == "incident" else Role.DIM
+        pen.name(words, min(len(words), _TEXT_MOST), role, is_ascii=area.is_ascii)
+    return fitted(pen.done(), area.width)
+
+
+def moment_at(time: ReplayTime, frame: MonitorFrame, area: DrawArea, column: int) -> int | None:
+    """The moment for which a column of the bar stands; None beside it."""
+    pen, width, _ = _laid_out(time, frame, area)
+    if width < _LEAST_BAR or not pen.at <= column < pen.at + width:
+        return None
+    return time.first_ns + (time.last_ns - time.first_ns) * (column - pen.at) // (width - 1)
+
+
+def _laid_out(time: ReplayTime, frame: MonitorFrame, area: DrawArea) -> tuple[Pen, int, str]:
+    """What stands before the bar, the width of that, and what stands behind it."""
     pen = Pen().put(f" {_state_text(time, area)} ", Role.TITLE).put(" ")
     if frame.overview is not None:
         pen.put(f"{_wall_text(frame.overview.time_ns)}  ", Role.PLAIN)
@@ -27,13 +46,7 @@ def replay_line(time: ReplayTime, frame: MonitorFrame, area: DrawArea) -> Line:
     mark = time.mark
     text = shown_name(mark.text, area.is_ascii) if mark is not None else ""
     words = f"  {mark.what} {text}" if mark is not None and area.width >= _WIDE else ""
-    room = min(len(words), _TEXT_MOST)
-    width = max(0, area.width - pen.at - room - 1)
-    if width >= _LEAST_BAR:
-        pen.line(_bar(time, width, is_ascii=area.is_ascii))
-    if mark is not None and room:
-        pen.name(words, room, Role.BADGE if mark.what == "incident" else Role.DIM, is_ascii=area.is_ascii)
-    return fitted(pen.done(), area.width)
+    return pen, max(0, area.width - pen.at - min(len(words), _TEXT_MOST) - 1), words
 
 
 def _state_text(time: ReplayTime, area: DrawArea) -> str:
