@@ -137,7 +137,10 @@ def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
 
 def source_line(source: str, places: Sequence[str], options: PageOptions) -> Line:
     """Who counted, and where it looked."""
-    who = f"{clean(source)}, reading" if is_daemon(source) else "read directly from"
+    if source.startswith("recording "):
+        who = "as it was recorded in"
+    else:
+        who = f"{clean(source)}, reading" if is_daemon(source) else "read directly from"
     text = f" {who} {', '.join(map(clean, places))}"
     return (Span(clipped(text, options.width, is_ascii=options.is_ascii) if options.width else text, Role.DIM),)
 
