@@ -33,7 +33,7 @@ class Played(NamedTuple):
 
 def played(directory: Path, name: str, stride: int, rounds: int, **environment: str) -> Played:
     environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(directory), **environment}
-    command = [sys.executable, "-m", "tests.support.recorded.exported", name, str(stride), str(rounds)]
+    command = [sys.executable, "-m", "tests.support.traces.recorded_story", name, str(stride), str(rounds)]
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return Played(directory / "story.ttmem", **json.loads(done.stdout))
