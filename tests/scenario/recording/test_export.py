@@ -205,10 +205,10 @@ def test_a_file_that_may_be_replaced_is(resnet: Played, tmp_path: Path) -> None:
     assert decoded(file.read_bytes()).point_count > 0
 
 
-def rows_of(path: Path, form: str, directory: Path) -> list[dict[str, str]]:
+def rows_of(path: Path, form: str, directory: Path, *window: str) -> list[dict[str, str]]:
     """The rows of an export, as texts; "" for nothing."""
     file = directory / f"it's a table.{form}"
-    assert exported(path, "--to", form, "-o", file) == 0
+    assert exported(path, "--to", form, "-o", file, *window) == 0
     if form == "csv":
         with file.open(newline="", encoding="utf-8") as lines:
             return list(csv.DictReader(lines))
@@ -258,6 +258,33 @@ def test_parquet_csv_and_the_reader_have_the_same_lives(resnet: Played, tmp_path
         assert row["end_ns"] == ("" if life.ending is Ending.ALIVE else str(life.end_ns))
         assert row["program"] == ("" if life.program is None else str(life.program))
         assert abs(int(row["begin_unix_ns"]) - recording.wall_ns(life.begin_ns)) < 1_000_000
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_rows_of_a_time_are_those_that_were_alive_in_it(resnet: Played, tmp_path: Path, form: str) -> None:
+    from_ns, until_ns = (resnet.moments[place]["at_ns"] for place in (2, 5))
+    first_ns = Recording(resnet.path).first_ns
+    window = [
+        word for name, at in (("--from", from_ns), ("--until", until_ns)) for word in (name, _since(at, first_ns))
+    ]
+    rows = rows_of(resnet.path, form, tmp_path, *window)
+
+    assert used_at(rows, from_ns) != used_at(rows, until_ns)
+    for moment in resnet.moments[2:6]:
+        told = {
+            chip: {pool: size for pool, size in held.items() if pool in COUNTERS and size}
+            for chip, held in used_at(rows, moment["at_ns"]).items()
+        }
+        assert told == {
+            chip: {pool: size for pool, size in used.items() if pool in COUNTERS}
+            for chip, used in moment["used"].items()
+        }
+    assert max(int(row["begin_ns"]) for row in rows) <= until_ns
+    assert {row["ending"] for row in rows if not row["end_ns"]} == {"alive"}
+
+
+def _since(at_ns: int, first_ns: int) -> str:
+    return f"+{(at_ns - first_ns) / 1e9:.9f}s"
 
 
 def test_without_duckdb_one_sentence_says_how_to_get_it(
