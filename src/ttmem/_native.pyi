@@ -440,8 +440,6 @@ class AllocationServer:
 class recording:  # really a submodule
     """What happens in a ledger, into files and back: the format is written down in native/src/recording/block.hpp."""
 
-    LATE_MOST_NS: int  # how far rows of one process may stand behind later ones of another
-
     class Recorder:
         """Listens to a ledger from its making on, before anything is attached; `redact`: no command lines, no paths."""
 

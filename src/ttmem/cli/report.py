@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ttmem.cli.common.growing import growing_options, show_growing
+from ttmem.cli.common.growing import Growing, growing_options, show_growing
 from ttmem.cli.common.moments import highest_peak, moment_ns
 from ttmem.cli.common.progress import reading
 from ttmem.errors import SelectionError
@@ -100,13 +100,14 @@ def report(
     from ttmem.view.screen import Screen
 
     recording = Recording(path)
-    if growing:
-        _refuse_second(growing, asked)
-        most = 0 if asked["is_whole"] else _MOST
-        looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
-        show_growing(recording, growing, warmups=warmup_count, most=most, **looks)
-        return 0
     try:
+        if growing:
+            _refuse_second(growing, asked)
+            most = 0 if asked["is_whole"] else _MOST
+            looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
+            question = Growing(growing, asked["pool_word"], asked["chip"], warmup_count)
+            show_growing(recording, question, most=most, **looks)
+            return 0
         with reading(recording):
             found = _answered(recording, **asked)
     except SelectionError as error:

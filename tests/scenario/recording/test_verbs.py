@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from tests.support.processes.inside import ttmem_inside
+from ttmem.analysis.alive import RecordingReport
+from ttmem.analysis.growth.answers import GrowthReport, LeakReport, TemporaryReport
+from ttmem.analysis.room.advice import AdviceReport
+from ttmem.analysis.room.cores import CoresReport
+from ttmem.analysis.room.floor import FloorReport, HeadroomReport
+from ttmem.analysis.room.holes import HolesReport
+from ttmem.analysis.room.traces import TraceReport
 from ttmem.recording import Recording
+from ttmem.snapshot.codec import decoded, encoded
 
 PROGRAM = """
 import ttmem
@@ -65,6 +73,26 @@ def test_a_report_shows_the_peak_and_which_phases_had_it(journals: Path, recordi
     ]
 
 
+def test_the_page_has_what_was_alive_by_line_operation_phase_and_kind(journals: Path, recording: str) -> None:
+    page = report(journals, recording)
+
+    [pool] = page["pools"]
+    assert {view["by"]: view["sums"][0]["names"] for view in pool["views"]} == {
+        "operation": [""],
+        "phase": ["step"],
+        "kind": ["buffer"],
+    }
+    assert (len(page["chips"]), len(page["processes"]), page["incidents"], page["leaks"]) == (1, 1, [], [])
+
+
+@pytest.mark.parametrize("answer", ["--holes", "--floor", "--headroom", "--trace-safety", "--advise"])
+def test_every_answer_says_how_sure_it_is(journals: Path, recording: str, answer: str) -> None:
+    found = report(journals, recording, answer)
+
+    assert found["certainty"] in ("measured", "sampled", "inferred", "at_least")
+    assert found["why"]
+
+
 def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
     found = report(journals, recording, "--at", "peak")
 
@@ -82,6 +110,9 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
         (["{}", "--chip", "7"], 2, "no chip 7 in this recording"),
         (["{}", "--by", "colour"], 2, "'colour' is none of site"),
         (["/"], 1, "not a recording"),
+        (["{}", "--core", "three"], 2, "'three' is no core: give its x and y"),
+        (["{}", "--holes", "--at", "peak"], 2, "--holes and --at are two questions: ask one"),
+        (["{}", "--advise", "--chip", "7"], 2, "no chip 7 in this recording"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(
@@ -115,6 +146,27 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
     assert b"model.py" in unpacked  # which line asked is still there
     assert b"secret" not in unpacked + files
     assert str(tmp_path).encode() not in unpacked + files
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("--by=site", RecordingReport),
+        ("--leaks", LeakReport),
+        ("--growth", GrowthReport),
+        ("--temporary", TemporaryReport),
+        ("--holes", HolesReport),
+        ("--floor", FloorReport),
+        ("--headroom", HeadroomReport),
+        ("--trace-safety", TraceReport),
+        ("--advise", AdviceReport),
+        ("--core=fullest", CoresReport),
+    ],
+)
+def test_an_answer_is_read_back_as_it_was(journals: Path, recording: str, question: str, kind: type[Any]) -> None:
+    said = ttmem(journals, "report", recording, question, "--json").stdout.strip()
+
+    assert encoded(decoded(said.encode(), kind)).decode() == said
 
 
 def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: Path) -> None:
