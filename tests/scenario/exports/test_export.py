@@ -174,6 +174,7 @@ def test_a_file_is_written_under_its_name_when_it_is_whole(
         (["{run}", "--to", "perfetto", "-o", "{new}", "--from", "+0.01s", "--until", "+0s"], 2, "+0s is before +0.01s"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--until", "noon"], 2, "'noon' is no moment"),
         (["{directory}", "--to", "perfetto", "-o", "{new}"], 1, "not a recording"),
+        (["{run}", "--to", "speedscope", "-o", "{new}", "--until", "+0s"], 1, "no pool of any chip held anything then"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(
