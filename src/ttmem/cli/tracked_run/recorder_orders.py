@@ -19,13 +19,13 @@ from contextlib import suppress
 from typing import Any
 
 from ttmem.analysis.alive import AliveSum, sums_of
-from ttmem.analysis.together import TogetherPeak, holders_at, together_peaks
 from ttmem.cli.tracked_run.chosen_journals import ChosenJournals
 from ttmem.cli.tracked_run.recording_run import LiveRecording
 from ttmem.collector import Collector
 from ttmem.collector.watched import core_peaks
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
+from ttmem.figures.together import TogetherPeak, holders_at, together_peaks
 from ttmem.recording import CorePeak, Recording
 from ttmem.snapshot.values import ChipId, Device
 from ttmem.view.device_tables import device_word
