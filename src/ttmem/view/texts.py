@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Finding
+from ttmem.snapshot.values import EMBEDDED
 from ttmem.view.table import clean
 
 if TYPE_CHECKING:
@@ -208,15 +209,10 @@ def label_text(label: str) -> str:
     return " ".join(words)
 
 
-def is_daemon(source: str) -> bool:
-    """Whether figures are a daemon's, and not read here."""
-    return source.startswith("daemon ")
-
-
 def looked_text(source: str, places: Sequence[str]) -> str:
-    """Where was looked for journals, and by whom if it was a daemon."""
+    """Where was looked for journals, and by whom if not by this viewer."""
     where = f"looked in {', '.join(map(clean, places))}"
-    return f"{clean(source)} {where}" if is_daemon(source) else where
+    return where if source == EMBEDDED else f"{clean(source)} {where}"
 
 
 def process_text(pid: int, label: str) -> str:
