@@ -1,6 +1,7 @@
 """What `ttmem report` says on one page: peaks, cores, room, holes, programs, incidents, advice."""
 
 from ttmem.analysis.alive import AliveSum, RecordingReport
+from ttmem.analysis.growth import GrowthInShort
 from ttmem.analysis.room.advice import Advice
 from ttmem.analysis.room.answers import RunTime
 from ttmem.analysis.room.cores import CoreHighest
@@ -47,4 +48,5 @@ class RecordedPage(RecordingReport, frozen=True, kw_only=True):
     holes: tuple[PoolHoles, ...]  # the worst instants, without their course
     programs: tuple[ProgramCache, ...]
     incidents: tuple[IncidentLine, ...]
+    growth: GrowthInShort  # from run to run of equal phases, else of rounds of launches
     advice: tuple[Advice, ...]

@@ -7,6 +7,7 @@ import msgspec
 from ttmem.analysis.alive import AliveSum
 from ttmem.analysis.recorded_page import IncidentLine, ProgramCache, RecordedPage
 from ttmem.devices import Kind
+from ttmem.figures.growing import growth_in_short
 from ttmem.figures.recorded import peak_report
 from ttmem.figures.room import Run, advice_report, cores_report, headroom_report, holes_report
 from ttmem.figures.room.run import site_line
@@ -35,6 +36,7 @@ def recorded_page(recording: Recording, *, chip: str | None, most: int) -> Recor
         holes=tuple(replace(one, course=()) for one in holes.pools),
         programs=tuple(_programs(run, most)),
         incidents=tuple(_line(run, process, one) for process, one in run.incidents),
+        growth=growth_in_short(recording, chip=chip, most=most),
         advice=advice_report(run).advice,
     )
 

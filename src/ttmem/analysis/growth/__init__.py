@@ -3,6 +3,7 @@
 from ttmem.analysis.growth.answers import (
     GrownLine,
     GrownPool,
+    GrowthInShort,
     GrowthReport,
     HeldLine,
     LeakReport,
@@ -20,6 +21,7 @@ from ttmem.analysis.growth.temporary import TemporaryCounter
 __all__ = [
     "GrownLine",
     "GrownPool",
+    "GrowthInShort",
     "GrowthReport",
     "HeldCounter",
     "HeldLine",

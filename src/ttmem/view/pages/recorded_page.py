@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from ttmem.analysis.alive import AliveSum, PoolAlive
 from ttmem.analysis.recorded_page import IncidentLine, ProgramCache, RecordedPage
 from ttmem.view.device_tables import devices_word
+from ttmem.view.growth import growth_lines
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.recording import doubts, pool_title
 from ttmem.view.pages.room.advice import advice_line
@@ -31,6 +32,7 @@ def one_page(page: RecordedPage, options: PageOptions) -> list[Line]:
         ("room for circular buffers", [room_title(one) for one in page.room if one.least_bytes is not None]),
         ("fragmentation", [hole_title(one) for one in page.holes if one.worst.unusable_bytes]),
         ("programs", [_programs(one) for one in page.programs]),
+        ("growth", growth_lines(page.growth)),
         ("incidents", list(_incidents(page))),
         ("would have done", [advice_line(one) for one in page.advice if one.needed is not None]),
     )
