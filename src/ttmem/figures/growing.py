@@ -243,7 +243,7 @@ def _has_risen(line: LineRuns) -> bool:
 
 
 def _wanted(counters: Iterable[RunCounter]) -> WantedLives:
-    """Whoever is compared by launches must see all."""
+    """To compare by launches takes all of them."""
     return WantedLives.ALL if any(one.series.is_by_launch for one in counters) else WantedLives.LASTING
 
 
