@@ -31,6 +31,7 @@ MODULES = (
     "ending",
     "hook",
     "hook_rare",
+    "hook_recorded",
     "death",
     "visibility",
     "crowded",

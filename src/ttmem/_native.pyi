@@ -440,8 +440,6 @@ class AllocationServer:
 class recording:  # really a submodule
     """What happens in a ledger, into files and back: the format is written down in native/src/recording/block.hpp."""
 
-    LATE_MOST_NS: int  # how far rows of one process may stand behind later ones of another
-
     class Recorder:
         """Listens to a ledger from its making on, before anything is attached; `redact`: no command lines, no paths."""
 
@@ -506,8 +504,8 @@ class recording:  # really a submodule
         def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
             """A block of events or a keyframe; whether what follows is later than is asked for."""
 
-        def finish(self, ledger: Ledger, at_ns: int) -> None:
-            """What is known by now holds up to a moment."""
+        def end_segment(self, ledger: Ledger, at_ns: int) -> None:
+            """That ledger ends, at a moment."""
 
         def series(self) -> list[tuple[int, str, int, int, int, int]]:
             """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of

@@ -257,7 +257,7 @@ def test_where_nothing_reports_every_verb_ends_with_code_1(silence: Machine, lin
 
     assert said.code == 1
     assert "report" in said.err
-    assert len(said.err.splitlines()) == (6 if line in ("ps", "-p 1", "-u") else 1)
+    assert len(said.err.splitlines()) == (7 if line in ("ps", "-p 1", "-u") else 1)
 
 
 def test_where_all_have_ended_nothing_reports_either_unless_they_are_asked_for(silence: Machine) -> None:

@@ -6,7 +6,6 @@ often after having been lapped. One attaches late. And one is fed with what the 
 
 import shutil
 import tempfile
-from collections.abc import Iterator
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from hypothesis.stateful import (
 
 from tests.support.journals.agreement import Expected, Seen, one_life
 from tests.support.journals.oracle import CB_KINDS, KERNELS, SIZE_MOST, Life, Oracle, OracleProcess
-from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import Nursery, Reporter
 from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, testing
@@ -471,12 +470,6 @@ def assert_nothing_is_held(rows: dict[str, Any]) -> None:
     assert [row for row in rows["device_pools"] if any(row[2:5])] == []
     assert rows["device_kinds"] == []
     assert [row["open_count"] for row in rows["devices"] if row["open_count"]] == []
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 def run_stories(nursery: Nursery, *, examples: int, steps: int) -> None:

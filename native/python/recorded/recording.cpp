@@ -262,7 +262,6 @@ void add_recording(nb::module_& module) {
         .def("row_count", &Replay::row_count);
     recording.def("on_core", on_core, nb::arg("ledger"), nb::arg("device"), nb::arg("core"));
     add_lives(recording);
-    recording.attr("LATE_MOST_NS") = kLateMostNs;
     recording.def("scan", scan, nb::arg("path"));
     recording.def("payload", payload, nb::arg("block"));
     recording.def("restored", restored, nb::arg("block"), nb::arg("stored"), nb::arg("is_packed"));

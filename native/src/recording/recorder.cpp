@@ -80,6 +80,16 @@ void Recorder::refresh_clocks() {
             take_clock(state);
 }
 
+// Who was read to its end when it was looked into last had done nothing else until then.
+void Recorder::note_known() {
+    for (auto& [key, state] : states_) {
+        const Process* process = state.process;
+        if (process == nullptr || process->reader == nullptr || state.is_lost || state.segment != segment_) continue;
+        if (process->reader->position() < process->reader->last_look().head) continue;
+        state.known_until_ns = std::max(state.known_until_ns, process->asked_ns);
+    }
+}
+
 // Gives a process its number in this segment; false while it is not among the others yet.
 bool Recorder::meet(State& state, uint64_t key) {
     if (state.segment == segment_) return true;
@@ -498,6 +508,7 @@ void Recorder::flush() {
     close_rows(BlockKind::events, 0);
     refresh_facts();
     refresh_clocks();
+    note_known();
     close_names();
     if (rows_since_keyframe_ > std::max(kKeyframeRows, 4 * keyframe_rows_)) put_keyframe(nullptr);
 }

@@ -86,6 +86,7 @@ private:
     void take_clock(State& state);
     uint64_t monotonic(const State& state, uint64_t raw) const;
     void refresh_clocks();
+    void note_known();
     void add(State& state, RecordCopy words, uint64_t monotonic_ns = 0);
     void add_own(State& state, RowType type, uint64_t id = 0);
     void name(State& state, const RecordCopy& words);

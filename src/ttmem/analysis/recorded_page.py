@@ -1,7 +1,7 @@
 """What `ttmem report` says on one page: peaks, cores, room, holes, programs, incidents, advice."""
 
 from ttmem.analysis.alive import AliveSum, RecordingReport
-from ttmem.analysis.growth import GrowthInShort
+from ttmem.analysis.growth import GrownLine, RunSeries
 from ttmem.analysis.room.advice import Advice
 from ttmem.analysis.room.answers import RunTime
 from ttmem.analysis.room.cores import CoreHighest
@@ -14,7 +14,7 @@ __all__ = ["IncidentLine", "ProgramCache", "RecordedPage"]
 
 
 class IncidentLine(Struct, frozen=True, kw_only=True):
-    """An incident in short; `ttmem explain RECORDING --incident NAME` tells it."""
+    """An incident in short; its story: `ttmem explain RECORDING --incident NAME`."""
 
     name: str  # PID-N
     kind: IncidentKind
@@ -46,7 +46,8 @@ class RecordedPage(RecordingReport, frozen=True, kw_only=True):
     cores: tuple[CoreHighest, ...]
     room: tuple[ChipRoom, ...]  # of launches, without its course
     holes: tuple[PoolHoles, ...]  # the worst instants, without their course
+    compared: tuple[RunSeries, ...]  # runs that are alike, and were compared at their ends
+    leaks: tuple[GrownLine, ...]  # lines that are alive more often after every such run, the most bytes per run first
     programs: tuple[ProgramCache, ...]
     incidents: tuple[IncidentLine, ...]
-    growth: GrowthInShort  # from run to run of equal phases, else of rounds of launches
     advice: tuple[Advice, ...]

@@ -11,6 +11,7 @@ import click
 
 from ttmem.cli.common.growing import Growing, growing_options, show_growing
 from ttmem.cli.common.moments import highest_peak, moment_ns
+from ttmem.cli.common.progress import reading
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def report(
             question = Growing(growing, asked["pool_word"], asked["chip"], warmup_count)
             show_growing(recording, question, most=most, **looks)
             return 0
-        found = _answered(recording, **asked)
+        with reading(recording):
+            found = _answered(recording, **asked)
     except SelectionError as error:
         hint = "--core" if str(error).startswith("no core") else "--chip"
         raise click.BadParameter(str(error), param_hint=hint) from error

@@ -7,7 +7,6 @@ from itertools import pairwise
 from ttmem.analysis.growth import (
     GrownLine,
     GrownPool,
-    GrowthInShort,
     GrowthReport,
     HeldCounter,
     HeldLine,
@@ -29,7 +28,7 @@ from ttmem.recording import EventKind, LifeProcess, Lives, PhaseRun, Recording, 
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipId, ChipName, Hex, TimeNs, place_of
 
-__all__ = ["LEAST_RUNS", "growth", "growth_in_short", "leaks", "temporary"]
+__all__ = ["LEAST_RUNS", "growth", "leaks", "temporary"]
 
 LEAST_RUNS = 3
 _SERVER_CHIPS = 0x5EED_0000  # of chips that are known by a number only
@@ -85,27 +84,6 @@ def growth(
         lines=tuple(sorted(filter(is_wanted, grown), key=lambda one: (-abs(one.sizes[-1] - one.sizes[0]), one.line))),
         is_sure=not doubts,
         doubts=doubts,
-    )
-
-
-def growth_in_short(recording: Recording, *, chip: str | None = None, most: int = 5) -> GrowthInShort:
-    """What leaks most, and which pools changed; all leaks with `most` 0."""
-    counters = _counters(recording, warmups=1)
-    lives = _played(recording, counters, _wanted(counters))
-    is_wanted = _selection(lives, None, chip)
-    pools: list[GrownPool] = []
-    found: dict[tuple[object, ...], GrownLine] = {}
-    for counter in counters:
-        grown = [(line, _grown(recording, lives, counter.series, line)) for line in counter.lines(lives.texts)]
-        pools += _pools(one for _, one in grown)
-        for line, one in grown:
-            if _has_risen(line) and one.pool not in PLANNED_POOLS:
-                found.setdefault(line.key, one)
-    changed = [one for one in pools if one.sizes[0] != one.sizes[-1] and one.pool not in PLANNED_POOLS]
-    return GrowthInShort(
-        series=tuple(one.series.said for one in counters),
-        pools=tuple(filter(is_wanted, changed)),
-        leaks=tuple(sorted(filter(is_wanted, found.values()), key=_leak_order))[: most or None],
     )
 
 

@@ -1,20 +1,21 @@
 """`ttmem report` without a question: everything on one page, from one walk through the recording."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
 from ttmem.analysis.alive import AliveSum
 from ttmem.analysis.recorded_page import IncidentLine, ProgramCache, RecordedPage
 from ttmem.devices import Kind
-from ttmem.figures.growing import growth_in_short
+from ttmem.figures.growing import leaks
 from ttmem.figures.recorded import peak_report
 from ttmem.figures.room import Run, advice_report, cores_report, headroom_report, holes_report
 from ttmem.figures.room.run import site_line
 from ttmem.recording import Recording
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.usage import ProcessUsage
-from ttmem.snapshot.values import replace
+from ttmem.snapshot.values import ChipName, replace
 
 __all__ = ["recorded_page"]
 
@@ -27,6 +28,7 @@ def recorded_page(recording: Recording, *, chip: str | None, most: int) -> Recor
     devices = [usage.device for usage in run.usages.values()]
     peaks = peak_report(recording, by=("site",), chip=chip, most=most, views=("operation", "phase", "kind"))
     holes = holes_report(run, by=("site",), pool=None, most=most)
+    grown = leaks(recording)
     return RecordedPage(
         **msgspec.structs.asdict(peaks),
         chips=tuple(device.as_name() for device in devices),
@@ -34,11 +36,16 @@ def recorded_page(recording: Recording, *, chip: str | None, most: int) -> Recor
         cores=cores_report(run, by=("site",), asked=None, most=most).cores,
         room=tuple(replace(one, planned=()) for one in headroom_report(run, by=("site",)).chips),
         holes=tuple(replace(one, course=()) for one in holes.pools),
+        compared=grown.series,
+        leaks=tuple(one for one in grown.leaks if _is_of(one.chips, run))[: most or None],
         programs=tuple(_programs(run, most)),
         incidents=tuple(_line(run, process, one) for process, one in run.incidents),
-        growth=growth_in_short(recording, chip=chip, most=most),
         advice=advice_report(run).advice,
     )
+
+
+def _is_of(chips: Iterable[ChipName], run: Run) -> bool:
+    return any(chip.unique_id in run.usages for chip in chips)
 
 
 def _line(run: Run, process: ProcessUsage, incident: Incident) -> IncidentLine:

@@ -22,6 +22,7 @@ __all__ = ["CorePeak", "Peak", "PeakStretch", "RecordedBlock", "Recording", "Seg
 NAMES, EVENTS, KEYFRAME = 1, 2, 3
 _FIRST_PART = 1
 _FULLEST_CORE = 64  # in place of a pool
+_LATE_MOST_NS = 1_000_000_000  # how far rows of one process may stand behind later ones of another: replay.hpp
 
 
 class Balance(NamedTuple):
@@ -288,7 +289,7 @@ class Recording:
             return self._play_to(ledger, peak)
         number, place = (core.segment, core.block) if core is not None else self._place_of(until_ns, peak)
         if until_ns is not None:
-            place = _last_place(self.segments[number].blocks, until_ns + _native.recording.LATE_MOST_NS)
+            place = _last_place(self.segments[number].blocks, until_ns + _LATE_MOST_NS)
         replay, start = self.begin(ledger, number, place, until_ns)
         for at in range(start, place + 1):
             if self.segments[number].blocks[at].kind == NAMES:

@@ -6,7 +6,6 @@ from functools import partial
 from ttmem.analysis.growth import (
     GrownLine,
     GrownPool,
-    GrowthInShort,
     GrowthReport,
     HeldLine,
     LeakReport,
@@ -20,7 +19,7 @@ from ttmem.view.page import PageOptions
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
 from ttmem.view.texts import count_text, plural, share_text, signed_text, size_text
 
-__all__ = ["growth_lines", "growth_page", "leak_page", "temporary_page"]
+__all__ = ["growth_page", "leak_page", "temporary_page"]
 
 _LINE = Column("LINE", least=20, most=120)
 _WIDE = Column("LINE")
@@ -38,19 +37,6 @@ def leak_page(report: LeakReport, options: PageOptions, most: int) -> list[Line]
         lines += [(), *_grown_table([leak], options), *_survivor_lines(leak.first_survivor, options)]
     lines += [*_more(len(report.leaks), most), *_held_lines(report.held, options, most)]
     return [*lines, *_doubt_lines(report.doubts, options)]
-
-
-def growth_lines(growth: GrowthInShort) -> list[Line]:
-    """A line for each leak; where there is none, for each pool that changed."""
-    inferred = {one.name for one in growth.series if one.is_inferred}
-    lines: list[Line] = []
-    for one in growth.leaks or growth.pools:
-        run = f"round of {one.phase} (inferred)" if one.phase in inferred else f"run of {one.phase}"
-        facts = f"{devices_word(one.chips)} {one.pool.word}  {signed_text(one.bytes_per_run)} with each {clean(run)}"
-        line = f"  {clean(one.line.partition(chr(10))[0]) or 'not known'}" if isinstance(one, GrownLine) else ""
-        role = Role.HIGH if isinstance(one, GrownLine) else Role.NOTICE
-        lines.append((Span(facts, role), Span(line)))
-    return lines
 
 
 def growth_page(report: GrowthReport, options: PageOptions, most: int) -> list[Line]:

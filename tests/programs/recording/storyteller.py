@@ -100,6 +100,7 @@ class Teller:
             os._exit(0)
         theirs.close()
         self.child = ours.makefile("rw", encoding="utf-8")
+        self.child.readline()
 
     def held(self) -> Used:
         return {
@@ -116,14 +117,19 @@ class Teller:
         return found
 
     def alive(self) -> list[list[Any]]:
-        """Of its buffers: the id, where it lies, and its bytes on each chip."""
-        return sorted([one.unique_id, one.address, one.reserved_bytes] for one in self.buffers)
+        """Of its buffers: the id, where it lies (by core: on the first), and its bytes on each chip."""
+        return sorted([one.unique_id, _address(one), one.reserved_bytes] for one in self.buffers)
 
     def note(self) -> None:
         for chip, pools in self.used().items():
             most = self.most.setdefault(chip, {})
             for pool, size in pools.items():
                 most[pool] = max(most.get(pool, 0), size)
+
+
+def _address(buffer: Buffer) -> int:
+    addresses = buffer.placement.core_addresses
+    return addresses[0][0] if addresses else buffer.address
 
 
 def serve(teller: Teller, line: socket.socket) -> None:

@@ -336,3 +336,67 @@ def test_ttnn_without_the_hook_is_named(pytester: pytest.Pytester) -> None:
     result = run(pytester, "import ttnn\n" + NOTHING, "--ttmem")
 
     assert "ttnn runs without the hook: start pytest as `ttmem run -- pytest --ttmem`" in said(result)
+
+
+STORY = """
+import json, random
+
+PARTNER = '''
+import json, sys
+import ttmem
+chip = ttmem.open_device(0x51, index=0)
+handles = {}
+for line in sys.stdin:
+    what, number, size = json.loads(line)
+    if what == "alloc":
+        handles[number] = ttmem.report_buffer_alloc(chip, number, size)
+    else:
+        ttmem.report_free(handles.pop(number))
+    print(flush=True)
+'''
+
+@pytest.mark.parametrize("seed", range(4))
+def test_story(chip, seed):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    partner = subprocess.Popen([sys.executable, "-c", PARTNER], text=True, **pipes)
+
+    def theirs(*order):
+        partner.stdin.write(json.dumps(order) + "\\n")
+        partner.stdin.flush()
+        partner.stdout.readline()
+
+    rng = random.Random(seed)
+    mine, other, held, peak = {}, {}, 0, 0
+    for number in range(1, 1500):
+        is_mine = rng.random() < 0.7
+        alive = mine if is_mine else other
+        if alive and rng.random() < 0.48:
+            key = rng.choice(sorted(alive))
+            size = alive.pop(key)
+            held -= size[0]
+            ttmem.report_free(size[1]) if is_mine else theirs("free", key, 0)
+        else:
+            size = rng.randrange(1, 1 << 20)
+            held += size
+            if is_mine:
+                alive[number] = (size, hold(chip, size, number))
+            else:
+                theirs("alloc", number, size)
+                alive[number] = (size, 0)
+        peak = max(peak, held)
+    partner.communicate()
+    for size, handle in mine.values():
+        ttmem.report_free(handle)
+    with open("truth.json", "a") as file:
+        file.write(json.dumps([f"test_it.py::test_story[{seed}]", peak]) + "\\n")
+"""
+
+
+@pytest.mark.slow
+def test_figures_of_two_processes_are_the_arithmetic_of_their_stories(pytester: pytest.Pytester) -> None:
+    result = run(pytester, STORY, "--ttmem-baseline", "base.json")
+
+    result.assert_outcomes(passed=4)
+    truth = dict(map(json.loads, (pytester.path / "truth.json").read_text().splitlines()))
+    found = json.loads((pytester.path / "base.json").read_text())["tests"]
+    assert {name: figures["dram"] for name, figures in found.items()} == truth

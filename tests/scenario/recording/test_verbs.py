@@ -65,6 +65,26 @@ def test_a_report_shows_the_peak_and_which_phases_had_it(journals: Path, recordi
     ]
 
 
+def test_the_page_has_what_was_alive_by_line_operation_phase_and_kind(journals: Path, recording: str) -> None:
+    page = report(journals, recording)
+
+    [pool] = page["pools"]
+    assert {view["by"]: view["sums"][0]["names"] for view in pool["views"]} == {
+        "operation": [""],
+        "phase": ["step"],
+        "kind": ["buffer"],
+    }
+    assert (len(page["chips"]), len(page["processes"]), page["incidents"], page["leaks"]) == (1, 1, [], [])
+
+
+@pytest.mark.parametrize("answer", ["--holes", "--floor", "--headroom", "--trace-safety", "--advise"])
+def test_every_answer_says_how_sure_it_is(journals: Path, recording: str, answer: str) -> None:
+    found = report(journals, recording, answer)
+
+    assert found["certainty"] in ("measured", "sampled", "inferred", "at_least")
+    assert found["why"]
+
+
 def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
     found = report(journals, recording, "--at", "peak")
 
@@ -82,6 +102,9 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
         (["{}", "--chip", "7"], 2, "no chip 7 in this recording"),
         (["{}", "--by", "colour"], 2, "'colour' is none of site"),
         (["/"], 1, "not a recording"),
+        (["{}", "--core", "three"], 2, "'three' is no core: give its x and y"),
+        (["{}", "--holes", "--at", "peak"], 2, "--holes and --at are two questions: ask one"),
+        (["{}", "--advise", "--chip", "7"], 2, "no chip 7 in this recording"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(

@@ -3,7 +3,6 @@
 from ttmem.analysis.growth.answers import (
     GrownLine,
     GrownPool,
-    GrowthInShort,
     GrowthReport,
     HeldLine,
     LeakReport,
@@ -21,7 +20,6 @@ from ttmem.analysis.growth.temporary import TemporaryCounter
 __all__ = [
     "GrownLine",
     "GrownPool",
-    "GrowthInShort",
     "GrowthReport",
     "HeldCounter",
     "HeldLine",

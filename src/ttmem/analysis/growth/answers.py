@@ -11,7 +11,6 @@ from ttmem.snapshot.values import Answer, ChipName, Count, Hex, Number, Struct, 
 __all__ = [
     "GrownLine",
     "GrownPool",
-    "GrowthInShort",
     "GrowthReport",
     "HeldLine",
     "LeakReport",
@@ -109,14 +108,6 @@ class GrowthReport(Answer, frozen=True, kw_only=True):
     lines: tuple[GrownLine, ...]  # that changed, the largest change first
     is_sure: bool
     doubts: tuple[str, ...]
-
-
-class GrowthInShort(Struct, frozen=True, kw_only=True):
-    """The most of both, for the page of a recording; planned pools are left out."""
-
-    series: tuple[RunSeries, ...]
-    pools: tuple[GrownPool, ...]  # that changed
-    leaks: tuple[GrownLine, ...]
 
 
 class TemporaryPool(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ttmem.cli.common.progress import reading
+
 if TYPE_CHECKING:
     from ttmem.recording import Recording
 
@@ -64,15 +66,16 @@ def show_growing(
     pool = Pool[question.pool_word.upper()] if question.pool_word else None
     warmups, chip = question.warmup_count, question.chip
     answer: Any
-    if question.name == "leaks":
-        answer = found = figures.leaks(recording, warmups=warmups, pool=pool, chip=chip)
-        lines = pages.leak_page(found, options, most)
-    elif question.name == "growth":
-        answer = grown = figures.growth(recording, warmups=warmups, pool=pool, chip=chip)
-        lines = pages.growth_page(grown, options, most)
-    else:
-        answer = gone = figures.temporary(recording, pool=pool, chip=chip)
-        lines = pages.temporary_page(gone, options, most)
+    with reading(recording):
+        if question.name == "leaks":
+            answer = found = figures.leaks(recording, warmups=warmups, pool=pool, chip=chip)
+            lines = pages.leak_page(found, options, most)
+        elif question.name == "growth":
+            answer = grown = figures.growth(recording, warmups=warmups, pool=pool, chip=chip)
+            lines = pages.growth_page(grown, options, most)
+        else:
+            answer = gone = figures.temporary(recording, pool=pool, chip=chip)
+            lines = pages.temporary_page(gone, options, most)
     if is_json:
         click.echo(encoded(answer, is_pretty=screen.is_terminal).decode())
     else:

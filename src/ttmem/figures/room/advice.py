@@ -55,9 +55,14 @@ def _region(run: Run, chip: int, setting: Setting, pool: Pool, is_from_top: bool
     if extent is not None and (extent.has_unplaced or not extent.end):
         return _advice(setting, now, None, "", "inferred", "some buffers there did not say where they lie")
     is_total = pool is Pool.TRACE  # the other one is asked for by the bank
+    missing = _missing(refused)
+    words = f"{per_bank:,} B of each bank were reached"
+    if missing and banks:
+        per_bank = now // banks + missing
+        words = f"{now // banks:,} B of each bank as opened + {missing:,} B that were missing = {per_bank:,} B"
     needed, opened = (per_bank * banks, now) if is_total else (per_bank, now // banks if banks else 0)
-    arithmetic = f"{per_bank:,} B of each bank were reached" + (
-        f" x {banks} banks = {needed:,} B" if is_total else f"; it is set by the bank, of which there are {banks}"
+    arithmetic = words + (
+        f", x {banks} banks = {needed:,} B" if is_total else f"; it is set by the bank, of which there are {banks}"
     )
     certainty, why = _sure(run, refused)
     return _advice(setting, opened, needed, arithmetic, certainty, why)
@@ -74,11 +79,16 @@ def _worker_l1(run: Run, chip: int) -> Advice | None:
     if bounds is None or (room is not None and room.has_unplaced):
         return _advice("worker_l1_size", now, None, "", "inferred", "some buffers did not say where they lie")
     floor, least = (room.floor_address, room.least_bytes) if room else (None, None)
+    if floor is None and least is None:
+        return None  # nobody used it
     below = (bounds.end if floor is None else floor) - bounds.begin
     left = below if least is None else min(below, least)
     needed = now - left
     arithmetic = f"{now:,} B as opened - {left:,} B that no launch and no buffer needed = {needed:,} B"
     refused = _refused(run, chip, Pool.L1) + _refused(run, chip, Pool.CB)
+    if missing := _missing(refused):
+        needed = now + missing
+        arithmetic = f"{now:,} B as opened + {missing:,} B that were missing = {needed:,} B"
     certainty, why = _sure(run, refused)
     return _advice("worker_l1_size", now, max(0, needed), arithmetic, certainty, why)
 
@@ -86,6 +96,17 @@ def _worker_l1(run: Run, chip: int) -> Advice | None:
 def _refused(run: Run, chip: int, pool: Pool) -> list[Incident]:
     name = run.device(chip).uuid
     return [one for _, one in run.incidents if one.memory == pool.word and name in one.device_ids]
+
+
+def _missing(refused: Sequence[Incident]) -> int:
+    """By how much the largest refusal missed in each bank, or a launch below the lowest buffer; 0: not known."""
+    found = [0]
+    for one in refused:
+        if one.requested_per_bank_bytes is not None and one.largest_free_per_bank_bytes is not None:
+            found.append(one.requested_per_bank_bytes - one.largest_free_per_bank_bytes)
+        if one.cb_end_address is not None and one.lowest_buffer_address is not None:
+            found.append(one.cb_end_address - one.lowest_buffer_address)
+    return max(found)
 
 
 def _sure(run: Run, refused: Sequence[Incident]) -> tuple[Certainty, str]:

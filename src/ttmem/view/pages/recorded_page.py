@@ -2,23 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 
-from ttmem.analysis.alive import AliveSum, PoolAlive
+from ttmem.analysis.alive import AliveSum, ByWord, PoolAlive
 from ttmem.analysis.recorded_page import IncidentLine, ProgramCache, RecordedPage
 from ttmem.view.device_tables import devices_word
-from ttmem.view.growth import growth_lines
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.recording import doubts, pool_title
 from ttmem.view.pages.room.advice import advice_line
 from ttmem.view.pages.room.cores import core_title
 from ttmem.view.pages.room.floor import room_title
 from ttmem.view.pages.room.holes import hole_title
-from ttmem.view.pages.room.words import seconds_text
+from ttmem.view.pages.room.words import name_text, seconds_text
 from ttmem.view.table import Line, Role, Span, cell, clean, clipped, wrapped
-from ttmem.view.texts import clock_text, plural, share_text, size_text
+from ttmem.view.texts import clock_text, plural, share_text, signed_text, size_text
 
 __all__ = ["one_page"]
 
-_SUMS, _INCIDENTS, _PROCESSES, _OPERATIONS = 3, 5, 3, 3
+_SUMS, _INCIDENTS, _PROCESSES, _OPERATIONS, _LEAKS = 3, 5, 3, 3, 3
 _KINDS = {"out_of_memory": "out of memory", "clash": "circular buffers clash", "unsafe_replay": "unsafe replay"}
 
 
@@ -31,8 +30,8 @@ def one_page(page: RecordedPage, options: PageOptions) -> list[Line]:
         ("fullest core", [core_title(core) for core in page.cores]),
         ("room for circular buffers", [room_title(one) for one in page.room if one.least_bytes is not None]),
         ("fragmentation", [hole_title(one) for one in page.holes if one.worst.unusable_bytes]),
+        ("growth", list(_growth(page))),
         ("programs", [_programs(one) for one in page.programs]),
-        ("growth", growth_lines(page.growth)),
         ("incidents", list(_incidents(page))),
         ("would have done", [advice_line(one) for one in page.advice if one.needed is not None]),
     )
@@ -68,7 +67,8 @@ def _pool(pool: PoolAlive, options: PageOptions) -> Iterator[Line]:
         words = "by the process's own counter: it could not be followed then, so what was alive is not known"
         yield cell(f"  {words}", Role.HIGH)
         return
-    views = [("site", pool.sums, pool.more_sum_count), *((one.by, one.sums, one.more_sum_count) for one in pool.views)]
+    views: list[tuple[ByWord, Sequence[AliveSum], int]] = [("site", pool.sums, pool.more_sum_count)]
+    views += [(one.by, one.sums, one.more_sum_count) for one in pool.views]
     for word, sums, more in views:
         if len(sums) > 1 or (sums and sums[0].names[0]):
             yield _line(word, sums, more, pool, options)
@@ -76,18 +76,35 @@ def _pool(pool: PoolAlive, options: PageOptions) -> Iterator[Line]:
         yield cell("  a process could not be followed then: what it held is not all known", Role.HIGH)
 
 
-def _line(word: str, sums: Sequence[AliveSum], more: int, pool: PoolAlive, options: PageOptions) -> Line:
+def _line(word: ByWord, sums: Sequence[AliveSum], more: int, pool: PoolAlive, options: PageOptions) -> Line:
     """The largest of a view: 1.20 GiB 57% model.py:12, ... and 7 more."""
     parts = []
     for one in sums[:_SUMS]:
         share = share_text(one.size_bytes / pool.size_bytes) if pool.size_bytes else ""
         missing = "no phase" if word == "phase" else "not known"
-        parts.append(f"{size_text(one.size_bytes)} {share} {clean(one.names[0].partition(chr(10))[0]) or missing}")
+        parts.append(
+            f"{size_text(one.size_bytes)} {share} {name_text(one.names[0].partition(chr(10))[0], word) or missing}"
+        )
     rest = more + max(0, len(sums) - _SUMS)
     text = ", ".join(parts) + (f" and {rest:,} more" if rest else "")
     head = f"  {word:<10}"
     width = None if options.width is None else max(10, options.width - len(head))
     return (Span(head, Role.DIM), Span(text if width is None else clipped(text, width, is_ascii=options.is_ascii)))
+
+
+def _growth(page: RecordedPage) -> Iterator[Line]:
+    """Leaks in one line each, or that there are none."""
+    for one in page.leaks[:_LEAKS]:
+        phase = next((series for series in page.compared if series.name == one.phase), None)
+        runs = f" ({plural(len(phase.runs), 'run', 's')}{', inferred' if phase.is_inferred else ''})" if phase else ""
+        yield (
+            Span(f"{devices_word(one.chips)} {one.pool.word}", Role.INDEX),
+            Span(f"  {signed_text(one.bytes_per_run)} more after every run", Role.HIGH),
+            Span(f" of {clean(one.phase)}{runs}  {name_text(one.line.partition(chr(10))[0], 'site') or 'not known'}"),
+        )
+    if not page.leaks and page.compared:
+        names = ", ".join(dict.fromkeys(clean(one.name) for one in page.compared[:_LEAKS]))
+        yield cell(f"no line is alive more often after every run of {names}", Role.DIM)
 
 
 def _programs(cache: ProgramCache) -> Line:
@@ -117,5 +134,5 @@ def _incident(one: IncidentLine) -> Line:
         Span(one.name, Role.INDEX),
         Span(f"  {_KINDS[one.kind]} in {one.memory}", Role.FULL),
         Span(f"{asked}{free}{again}"),
-        Span(f"  +{seconds_text(one.when.since_start_ns)}  {clean(one.site)}", Role.DIM),
+        Span(f"  +{seconds_text(one.when.since_start_ns)}  {name_text(one.site, 'site')}", Role.DIM),
     )

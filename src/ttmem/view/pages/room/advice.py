@@ -17,7 +17,7 @@ def advice_page(report: AdviceReport, options: PageOptions) -> list[Line]:
         texts = filter(None, [advice.arithmetic, certainty_text(advice.certainty, advice.why)])
         lines += [advice_line(advice), *wrapped(texts, Role.DIM, "  ", options.width), ()]
     if not report.advice:
-        lines += [cell("no chip was opened: nothing to advise", Role.DIM), ()]
+        lines += [cell("nothing to advise: neither a trace region nor L1 was used", Role.DIM), ()]
     return [*lines[:-1], *certainty_lines(report, options)]
 
 

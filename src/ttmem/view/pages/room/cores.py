@@ -19,7 +19,7 @@ def cores_page(report: CoresReport, options: PageOptions) -> list[Line]:
         lines += [*sums_table(("ON CORE", "COUNT"), rows, report.by, options), *more_line(core.more_sum_count, "sum")]
         lines += [()]
     if not report.cores:
-        lines += [cell("no chip with L1 was opened", Role.DIM), ()]
+        lines += [cell("of no chip is known how full its cores were", Role.DIM), ()]
     return [*lines[:-1], *certainty_lines(report, options)]
 
 

@@ -2,11 +2,20 @@
 
 from collections.abc import Sequence
 
+from ttmem.analysis.alive import ByWord
 from ttmem.analysis.room.answers import CoursePoint
 from ttmem.analysis.room.floor import ChipFloor, ChipRoom, FloorReport, HeadroomReport
 from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import certainty_lines, more_line, seconds_text, sums_table, title_line, when_text
+from ttmem.view.pages.room.words import (
+    certainty_lines,
+    more_line,
+    name_text,
+    seconds_text,
+    sums_table,
+    title_line,
+    when_text,
+)
 from ttmem.view.table import Line, Role, Span, cell, clean
 from ttmem.view.texts import count_text, signed_text, size_text, sparkline
 
@@ -58,7 +67,7 @@ def headroom_page(report: HeadroomReport, options: PageOptions) -> list[Line]:
     """All lines, top to bottom."""
     lines: list[Line] = []
     for chips in report.chips:
-        lines += [*_room(chips, options), ()]
+        lines += [*_room(chips, report.by, options), ()]
     return [*lines[:-1], *certainty_lines(report, options)]
 
 
@@ -70,7 +79,7 @@ def room_title(chips: ChipRoom) -> Line:
     return title_line(name, f"tightest launch had {signed_text(chips.least_bytes)} left", when_text(chips.when))
 
 
-def _room(chips: ChipRoom, options: PageOptions) -> list[Line]:
+def _room(chips: ChipRoom, by: Sequence[ByWord], options: PageOptions) -> list[Line]:
     lines = [room_title(chips)]
     if chips.least_bytes is not None:
         program = f"program {chips.program}" + (f" ({clean(chips.operation)})" if chips.operation else "")
@@ -78,7 +87,10 @@ def _room(chips: ChipRoom, options: PageOptions) -> list[Line]:
         if chips.lowest_address is None:
             lines.append(cell("  no L1 buffer was there: that is the room to the end of L1", Role.DIM))
         else:
-            named = clean(", ".join(" < ".join(one.split("\n")) for one in chips.lowest_names if one)) or "not known"
+            named = (
+                ", ".join(name_text(one, word) for one, word in zip(chips.lowest_names, by, strict=True) if one)
+                or "not known"
+            )
             lines.append(cell(f"  lowest buffer on its cores at {chips.lowest_address:#x}: {named}"))
     known = [point for point in chips.planned if point.value is not None]
     if known:

@@ -18,7 +18,7 @@ def holes_page(report: HolesReport, options: PageOptions) -> list[Line]:
     for pool in report.pools:
         lines += [*_pool(pool, report, options), ()]
     if not report.pools:
-        lines += [cell("no pool of any chip held anything at these instants", Role.DIM), ()]
+        lines += [cell("of no pool is known what was free at these instants", Role.DIM), ()]
     return [*lines[:-1], *certainty_lines(report, options)]
 
 

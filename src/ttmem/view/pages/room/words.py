@@ -9,7 +9,16 @@ from ttmem.view.page import PageOptions
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
 from ttmem.view.texts import clock_text
 
-__all__ = ["certainty_lines", "certainty_text", "more_line", "name_cells", "name_columns", "seconds_text", "sums_table"]
+__all__ = [
+    "certainty_lines",
+    "certainty_text",
+    "more_line",
+    "name_cells",
+    "name_columns",
+    "name_text",
+    "seconds_text",
+    "sums_table",
+]
 
 _NAME_LEAST, _NAME_MOST = 20, 120
 _CERTAINTIES: dict[Certainty, str] = {
@@ -50,11 +59,19 @@ def name_cells(names: Sequence[str], by: Sequence[ByWord], options: PageOptions)
     """The names of one sum; what is not known says so."""
     cells: list[Cell] = []
     for name, word in zip(names, by, strict=True):
-        text = clean(" < ".join(name.split("\n")))
+        text = name_text(name, word)
         role = Role.PLAIN if text else Role.DIM
         text = text or ("no phase" if word == "phase" else "not known")
         cells.append(cell(text, role) if options.width is None else partial(_clipped, text, role, options.is_ascii))
     return cells
+
+
+def name_text(name: str, word: ByWord) -> str:
+    """A name in one line; of files their last part, as everywhere on screen. JSON has all of it."""
+    lines = name.split("\n")
+    if word == "site":
+        lines = [line.partition(" ")[0].rpartition("/")[2] + "".join(line.partition(" ")[1:]) for line in lines]
+    return clean(" < ".join(lines))
 
 
 def _clipped(text: str, role: Role, is_ascii: bool, width: int) -> Line:
