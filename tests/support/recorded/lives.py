@@ -61,7 +61,7 @@ def compare_held(recording: Recording, used: _Use) -> None:
         for chip in line.chips:
             held.setdefault(chip.unique_id, Counter())[line.pool.word] += line.size_bytes
     for chip, its in used.items():
-        told = held.get(chip, Counter())
+        told = held.get(chip) or Counter()
         assert told["dram"] <= its.get("dram", 0)
         assert {pool: told[pool] for pool in ("l1", "l1_small")} == {
             pool: its.get(pool, 0) for pool in ("l1", "l1_small")
