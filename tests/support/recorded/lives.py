@@ -58,8 +58,8 @@ def compare_held(recording: Recording, used: _Use) -> None:
     held: dict[int, Counter[str]] = {}
     for line in leaks(recording).held:
         assert line.until == "device closed"
-        for chip in line.chips:
-            held.setdefault(chip.unique_id, Counter())[line.pool.word] += line.size_bytes
+        for one in line.chips:
+            held.setdefault(one.unique_id, Counter())[line.pool.word] += line.size_bytes
     for chip, its in used.items():
         told = held.get(chip) or Counter()
         assert told["dram"] <= its.get("dram", 0)
