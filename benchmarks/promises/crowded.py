@@ -10,21 +10,18 @@ import os
 import resource
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from benchmarks.figures.rows import Row, row
 from benchmarks.stage.actors import Actor, daemon, multitude
 from benchmarks.stage.setting import Setting
+from tests.support.journals.crowds import SOMEBODY, always_changing, junk
 from ttmem.devices import Pool
 from ttmem.snapshot.codec import decoded
 from ttmem.view.pages.smi import SmiDocument
 
 DESCRIPTORS = 1024
-SOMEBODY = 65_534
 HOLDS_LEAST = 4096  # bytes: the first process; every further one holds one more
 
 
@@ -42,8 +39,8 @@ def measure(setting: Setting) -> Iterator[Row]:
             yield row("... shown by that daemon", shown, "", target=f">= {count}")
     with setting.fresh_directory() as own, daemon(own) as (server, _):
         idle = _share(server, setting)
-        _fill(own.directory, setting.repeats(50_000, 500))
-        with _always_changing(own.directory):
+        junk(own.directory, setting.repeats(50_000, 500), uid=SOMEBODY if os.geteuid() == 0 else None)
+        with always_changing(own.directory):
             yield row("50,000 other files: share of a core", _share(server, setting) - idle, "%", target="<= 5")
 
 
@@ -70,29 +67,3 @@ def _share(server: Actor, setting: Setting) -> float:
     began, spent = time.monotonic(), server.cpu_seconds()
     time.sleep(0.2 if setting.is_quick else 10)
     return 100 * (server.cpu_seconds() - spent) / (time.monotonic() - began)
-
-
-def _fill(directory: Path, count: int) -> None:
-    for at in range(count):
-        path = directory / f"{at}-1-0000abcd.journal"
-        path.touch()
-        if os.geteuid() == 0:
-            os.chown(path, SOMEBODY, SOMEBODY)
-
-
-@contextmanager
-def _always_changing(directory: Path) -> Iterator[None]:
-    is_over = threading.Event()
-
-    def change() -> None:
-        while not is_over.wait(0.01):
-            (directory / "x.journal").touch()
-            (directory / "x.journal").unlink()
-
-    thread = threading.Thread(target=change)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()

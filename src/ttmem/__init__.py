@@ -12,8 +12,6 @@ PYTEST_DONT_REWRITE: assertions here are not those of tests.
 import os
 from importlib import import_module
 
-from ttmem.switches import is_off
-
 __version__ = "0.1.0"
 
 PUBLIC_NAMES = {
@@ -83,5 +81,6 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-if not is_off(os.environ.get("TTMEM_SITES", "")):  # a workload only has to import us to have its sites recorded
+_sites = os.environ.get("TTMEM_SITES", "")
+if _sites and not import_module("ttmem.switches").is_off(_sites):  # a workload only has to import us to have them
     import_module("ttmem.client.memory.listing").record_sites()

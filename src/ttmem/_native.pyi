@@ -466,9 +466,11 @@ class recording:  # really a submodule
             bytes: int = 0,
             skip: int = 0,
             rows: int = ...,
+            of_each: bool = False,
         ) -> bool:
             """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
-            there. `skip`: rows of this block that were applied before."""
+            there. `skip`: rows of this block that were applied before. `of_each`: of each process all rows up to then,
+            also those that stand behind later ones of another."""
 
         def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
             """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
@@ -502,12 +504,12 @@ class recording:  # really a submodule
         def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
             """A block of events or a keyframe; whether what follows is later than is asked for."""
 
-        def finish(self, ledger: Ledger, at_ns: int) -> None:
-            """What is known by now holds up to a moment."""
+        def end_segment(self, ledger: Ledger, at_ns: int) -> None:
+            """That ledger ends, at a moment."""
 
         def series(self) -> list[tuple[int, str, int, int, int, int]]:
-            """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of a chip
-            how many pools there are stands for the pool."""
+            """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of
+            a chip how many pools there are stands for the pool."""
 
         def processes(self) -> list[tuple[int, int, str, str]]:
             """(pid, started_ns, label, command)."""

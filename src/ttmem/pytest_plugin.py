@@ -12,6 +12,7 @@ import pytest
 __all__ = ["pytest_addoption", "pytest_configure", "pytest_load_initial_conftests"]
 
 _LIMIT = "limit_device_memory(dram=None, l1=None, l1_small=None, trace=None, l1_per_core=None)"
+_RING_SLOTS = "65536"  # of each journal: a test may report faster than it is followed
 _MARKERS = (
     f"{_LIMIT}: with --ttmem fail a test whose processes hold more on any chip, as in dram='2GiB'",
     "no_device_leaks(warmups=1): with --ttmem fail a test that leaves device memory behind, after so many other runs",
@@ -51,6 +52,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         marks = [one for one in os.environ.get("TTMEM_RUN", "").split(",") if one]
         os.environ["TTMEM_RUN"] = ",".join([*marks[-7:], mark])
         os.environ["TTMEM_SITES"] = os.environ.get("TTMEM_SITES") or "1"
+        os.environ["TTMEM_RING"] = os.environ.get("TTMEM_RING") or _RING_SLOTS
         os.environ["TTMEM"] = os.environ.get("TTMEM") or "1"
 
 

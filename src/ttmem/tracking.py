@@ -144,7 +144,7 @@ class KernelFacts(NamedTuple):
     core_type: CoreType = CoreType.UNKNOWN
     owner: KernelType | None = None  # what kind of program it belongs to, if the runtime knows
     exact_bytes: int | None = None  # over all cores; None: the allocation server's rule stands in
-    seed_rule_bytes: int | None = None  # None: size x cores
+    binary_times_cores_bytes: int | None = None  # None: size x cores
     payload_bytes: int = 0  # in DRAM, padded to pages
     image: int = 0  # equal for equal binaries
     packed_bytes: tuple[int, ...] = ()  # of its binaries, one for each processor

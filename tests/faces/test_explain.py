@@ -175,7 +175,7 @@ def test_json_has_the_whole_explanation(failed: tuple[Path, str], explain: Calla
     [one] = document["explanations"]
     assert (one["pid"], one["incident"]["kind"], one["cause"]) == (pid_of(told), "out_of_memory", "full")
     assert [entry["address"] for entry in one["freeing"]["entries"]] == [0xBF000]
-    assert document["processes"][0]["kept"] == [1]
+    assert document["processes"][0]["listed_incidents"] == [1]
 
 
 def test_a_living_process_and_a_daemon_show_the_same(explain: Callable[..., Said]) -> None:

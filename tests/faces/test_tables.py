@@ -38,8 +38,8 @@ from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.tracking import KernelType
 from ttmem.view import plain
 from ttmem.view.pages.device_list import device_list
+from ttmem.view.pages.older_monitor import older_monitor
 from ttmem.view.pages.report import report
-from ttmem.view.pages.seed_blocks import seed_blocks
 from ttmem.view.pages.smi import smi_document
 from ttmem.view.queries import (
     APP_FIELDS,
@@ -126,7 +126,7 @@ def test_list_and_blocks_look_as_they_did(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
 
     assert_as_stored(f"list-{name}.txt", plain(device_list(snapshot, CHIPS, width=None)))
-    assert_as_stored(f"blocks-{name}.txt", seed_blocks(snapshot))
+    assert_as_stored(f"blocks-{name}.txt", older_monitor(snapshot))
 
 
 def test_the_lists_of_fields_look_as_they_did() -> None:
@@ -253,7 +253,7 @@ def test_the_block_of_the_server_protocol_is_printed_byte_for_byte() -> None:
         device_kinds=kernels,
     )
 
-    assert seed_blocks(snapshot) == (
+    assert older_monitor(snapshot) == (
         "Device 0 (Blackhole):\n"
         "  L1 Memory:\n"
         "    Buffers:        0.0B\n"
@@ -268,7 +268,7 @@ def test_the_block_of_the_server_protocol_is_printed_byte_for_byte() -> None:
 
 def test_blocks_of_no_devices_say_that_there_are_none() -> None:
     assert (
-        seed_blocks(a_snapshot(devices=[])) == "No devices: no program has reported one, and the driver shows none.\n"
+        older_monitor(a_snapshot(devices=[])) == "No devices: no program has reported one, and the driver shows none.\n"
     )
 
 

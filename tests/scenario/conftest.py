@@ -1,13 +1,15 @@
-"""What scenarios share: compiled programs, a private directory for journals, and a watcher over it."""
+"""What scenarios share: compiled programs, a directory for journals, a watcher over it, a journal to damage."""
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.journals.bad_journals import READERS, AnyReader, Sample, a_healthy_process, a_sample
+from tests.support.journals.reporters import Nursery, a_nursery
 from tests.support.journals.watching import Watch
 from tests.support.processes.native_programs import NativePrograms
 
@@ -46,3 +48,33 @@ def journals() -> Iterator[Path]:
 def watch(journals: Path) -> Iterator[Watch]:
     with Watch(journals) as one:
         yield one
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    with a_nursery() as nursery:
+        yield nursery
+
+
+@pytest.fixture(scope="module")
+def sample(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """A journal of a process that has ended, to be copied and damaged."""
+    return a_sample(nursery, tmp_path_factory.mktemp("sample"))
+
+
+@pytest.fixture(params=READERS)
+def read(request: pytest.FixtureRequest, nursery: Nursery, journals: Path) -> Iterator[Callable[[], AnyReader]]:
+    """Makes readers of the directory `journals`, in which a healthy process reports."""
+    healthy = a_healthy_process(nursery, journals)
+    readers: list[AnyReader] = []
+
+    def make() -> AnyReader:
+        while readers:  # one at a time: each has every journal open
+            readers.pop().close()
+        readers.append(READERS[request.param](journals))
+        return readers[-1]
+
+    yield make
+    for reader in readers:
+        reader.close()
+    healthy.kill()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.support.journals.bad_journals import (
     IDENTITY,
-    READERS,
     SAMPLE_CHIP,
     AnyReader,
     Look,
@@ -19,11 +18,10 @@ from tests.support.journals.bad_journals import (
     Sample,
     Vandal,
     a_healthy_process,
-    a_sample,
     a_vandal,
     assert_unharmed,
 )
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery
 from ttmem._native import testing
 
 NAME = "4000-77-0123abcd.journal"
@@ -42,35 +40,6 @@ EXTREMES = [
     b"\x00" * 7 + b"\x80",
     b"\x1b[31m\n",
 ]
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
-
-
-@pytest.fixture(scope="module")
-def sample(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    return a_sample(nursery, tmp_path_factory.mktemp("sample"))
-
-
-@pytest.fixture(params=READERS)
-def read(request: pytest.FixtureRequest, nursery: Nursery, journals: Path) -> Iterator[Callable[[], AnyReader]]:
-    """Makes readers of the directory `journals`, in which a healthy process reports."""
-    healthy = a_healthy_process(nursery, journals)
-    readers: list[AnyReader] = []
-
-    def make() -> AnyReader:
-        while readers:  # one at a time: each has every journal open
-            readers.pop().close()
-        readers.append(READERS[request.param](journals))
-        return readers[-1]
-
-    yield make
-    for reader in readers:
-        reader.close()
-    healthy.kill()
 
 
 @pytest.fixture(scope="module")

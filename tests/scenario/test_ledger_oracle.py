@@ -6,7 +6,6 @@ often after having been lapped. One attaches late. And one is fed with what the 
 
 import shutil
 import tempfile
-from collections.abc import Iterator
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from hypothesis.stateful import (
 
 from tests.support.journals.agreement import Expected, Seen, one_life
 from tests.support.journals.oracle import CB_KINDS, KERNELS, SIZE_MOST, Life, Oracle, OracleProcess
-from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import Nursery, Reporter
 from tests.support.simulated.whole_rows import check_overview
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, testing
@@ -227,16 +226,16 @@ class Stories(RuleBasedStateMachine):
         binary=sizes,
         cores=core_counts,
         exact=st.one_of(st.just(0), sizes),
-        seed_rule=st.one_of(st.just(0), sizes),
+        by_rule=st.one_of(st.just(0), sizes),
         pool=st.sampled_from([0, Pool.KERNEL, Pool.ETH]),
     )
     def loads_a_kernel(self, who: int, where: int, **kernel: int) -> None:
         actor = self._actor(who)
         target = actor.target(where)
         id, kind, binary, cores = (kernel[name] for name in ("id", "kind", "binary", "cores"))
-        exact, seed_rule, pool = (kernel[name] for name in ("exact", "seed_rule", "pool"))
-        handle = actor.reporter.call("report_kernel_load", target, id, kind, binary, cores, exact, seed_rule, 0, pool)
-        life = actor.truth.kernel(target, id, kind, binary, cores, exact=exact, seed_rule=seed_rule, pool=pool)
+        exact, by_rule, pool = (kernel[name] for name in ("exact", "by_rule", "pool"))
+        handle = actor.reporter.call("report_kernel_load", target, id, kind, binary, cores, exact, by_rule, 0, pool)
+        life = actor.truth.kernel(target, id, kind, binary, cores, exact=exact, by_rule=by_rule, pool=pool)
         actor.made(life, handle)
 
     # ---- frees, right and wrong ones
@@ -471,12 +470,6 @@ def assert_nothing_is_held(rows: dict[str, Any]) -> None:
     assert [row for row in rows["device_pools"] if any(row[2:5])] == []
     assert rows["device_kinds"] == []
     assert [row["open_count"] for row in rows["devices"] if row["open_count"]] == []
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 def run_stories(nursery: Nursery, *, examples: int, steps: int) -> None:

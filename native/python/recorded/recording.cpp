@@ -185,12 +185,12 @@ void read_names_block(Replay& replay, nb::handle buffer) {
 }
 
 bool apply(Replay& replay, Books& ledger, nb::handle buffer, uint64_t until_ns, uint64_t chip, uint32_t pool,
-           int64_t bytes, uint64_t skip, uint64_t rows) {
+           int64_t bytes, uint64_t skip, uint64_t rows, bool is_of_each) {
     const View view(buffer);
     const StoredBlock block = plain(view.bytes());
     std::string error;
     bool has_stopped = false;
-    const Until until{until_ns, chip, pool, bytes, skip, rows};
+    const Until until{until_ns, chip, pool, bytes, is_of_each, skip, rows};
     const bool is_read =
         ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error); });
     if (!is_read) throw std::invalid_argument(error);
@@ -249,7 +249,7 @@ void add_recording(nb::module_& module) {
         .def("read_names", read_names_block, nb::arg("block"))
         .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
              nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("skip") = 0,
-             nb::arg("rows") = ~uint64_t{0})
+             nb::arg("rows") = ~uint64_t{0}, nb::arg("of_each") = false)
         .def("watch", watch, nb::arg("ledger"), nb::arg("measure") = false, nb::arg("core") = -1)
         .def("watched", watched, nb::arg("ledger"))
         .def("position", &Replay::position)

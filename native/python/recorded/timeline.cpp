@@ -92,8 +92,8 @@ void make_timeline(Timeline* self, uint64_t from_ns, uint64_t until_ns, uint64_t
     new (self) Timeline(Limits{from_ns, until_ns, points, rows});
 }
 
-void finish(Timeline& timeline, Books& ledger, uint64_t at_ns) {
-    ledger.without_python([&](Collector& collector) { timeline.finish(collector, at_ns); });
+void end_segment(Timeline& timeline, Books& ledger, uint64_t at_ns) {
+    ledger.without_python([&](Collector& collector) { timeline.end_segment(collector, at_ns); });
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ void add_timeline(nb::module_& module) {
         .def("__init__", make_timeline, nb::arg("from_ns"), nb::arg("until_ns"), nb::arg("points"), nb::arg("rows"))
         .def("begin_segment", &Timeline::begin_segment)
         .def("play", play, nb::arg("ledger"), nb::arg("replay"), nb::arg("block"))
-        .def("finish", finish, nb::arg("ledger"), nb::arg("at_ns"))
+        .def("end_segment", end_segment, nb::arg("ledger"), nb::arg("at_ns"))
         .def("series", series_rows)
         .def("processes", process_rows_of)
         .def("tracks", track_rows)

@@ -230,28 +230,45 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
     }
 }
 
-// Several processes at once: in the order of their stamps, so that peaks of a chip are those that were.
+// Several processes at once: in the order of their stamps, so that peaks of a chip are those that were. Where journals have
+// different clocks, the stamps that decide whose turn it is are converted to one.
 uint64_t Collector::apply_merged(uint64_t now_ns) {
     struct Turn {
         uint64_t time;
         Process* process;
         size_t at;
+        Timebase::Line line;
         bool operator>(const Turn& other) const { return time > other.time; }
     };
     std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
     uint64_t applied = 0;
-    for (auto& process : processes_)
-        if (!process->batch.empty()) turns.push({process->batch[0].time, process.get(), 0});
+    const bool is_mixed = has_different_clocks();
+    for (auto& process : processes_) {
+        if (process->batch.empty()) continue;
+        const Timebase::Line line = is_mixed ? timebase_.line(process->reader->identity()) : Timebase::Line{};
+        turns.push({line.monotonic(process->batch[0].time), process.get(), 0, line});
+    }
     while (!turns.empty()) {
         Turn turn = turns.top();
         turns.pop();
         Process& process = *turn.process;
-        const uint64_t until = turns.empty() ? ~uint64_t{0} : turns.top().time;
+        const uint64_t until = turns.empty() ? ~uint64_t{0} : turn.line.stamp(turns.top().time);
         const size_t stopped = process.book.apply_run(process.batch, turn.at, until, process.reader.get(), now_ns);
         applied += stopped - turn.at;
-        if (stopped < process.batch.size()) turns.push({process.batch[stopped].time, &process, stopped});
+        if (stopped == process.batch.size()) continue;
+        turns.push({turn.line.monotonic(process.batch[stopped].time), &process, stopped, turn.line});
     }
     return applied;
+}
+
+bool Collector::has_different_clocks() const {
+    const Process* first = nullptr;
+    for (const auto& process : processes_) {
+        if (process->batch.empty()) continue;
+        if (first == nullptr) first = process.get();
+        if (process->reader->identity().clock_kind != first->reader->identity().clock_kind) return true;
+    }
+    return false;
 }
 
 // The writer is gone: what it had finished is read, the rest never happened; then its memory is given back.

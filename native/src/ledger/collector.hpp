@@ -257,6 +257,7 @@ private:
     uint64_t patience_ns() const;
     void read_batch(Process& process, uint64_t now_ns);
     uint64_t apply_merged(uint64_t now_ns);
+    bool has_different_clocks() const;
     void after_batch(Process& process, uint64_t now_ns);
     void log_events_of(Process& process);
     void start(Process& process, uint64_t now_ns);

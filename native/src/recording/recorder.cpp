@@ -9,7 +9,8 @@ namespace ttmem::recording {
 namespace {
 
 constexpr uint64_t kKeyframeRows = 1u << 19;  // between keyframes, at least
-constexpr size_t kPhasesMost = 16'384;        // of a process that are remembered
+constexpr uint64_t kFlushesASecond = 20;
+constexpr size_t kPhasesMost = 16'384;  // of a process that are remembered
 constexpr uint32_t kTextsMost = kArenaBytes / 8;
 
 RecordCopy own_row(RowType type, uint64_t id = 0) {
@@ -59,23 +60,34 @@ ProcessFacts Recorder::facts_of(const Process& process) {
             process.sites_off};
 }
 
+// Of one rate all along, only seen from nearer: the longer clocks were compared, the better it is known.
 void Recorder::take_clock(State& state) {
-    if (state.process->reader == nullptr) {  // a server's clock is the wall's
-        state.raw = static_cast<uint64_t>(wall_offset_ns_);
-        state.monotonic_ns = 0;
-        state.ns_per_raw = 1.0;
-        return;
-    }
-    const Timebase::Line line = collector_.timebase().line(state.process->reader->identity());
-    state.raw = line.raw;
-    state.monotonic_ns = line.monotonic_ns;
-    state.ns_per_raw = line.ns_per_raw;
+    if (state.process->reader != nullptr)
+        state.clock = collector_.timebase().line(state.process->reader->identity());
+    else  // a server's clock is the wall's
+        state.clock = {static_cast<uint64_t>(wall_offset_ns_), 0, 1.0};
 }
 
 uint64_t Recorder::monotonic(const State& state, uint64_t raw) const {
-    if (raw == 0) return 0;
-    const auto behind = static_cast<double>(static_cast<int64_t>(raw - state.raw));
-    return state.monotonic_ns + static_cast<uint64_t>(static_cast<int64_t>(behind * state.ns_per_raw));
+    return raw == 0 ? 0 : state.clock.monotonic(raw);
+}
+
+// Often in the first second, then once a second.
+void Recorder::refresh_clocks() {
+    if (++flush_count_ > kFlushesASecond && flush_count_ % kFlushesASecond != 0) return;
+    for (auto& [key, state] : states_)
+        if (state.process != nullptr && state.process->reader != nullptr && state.segment == segment_)
+            take_clock(state);
+}
+
+// Who was read to its end when it was looked into last had done nothing else until then.
+void Recorder::note_known() {
+    for (auto& [key, state] : states_) {
+        const Process* process = state.process;
+        if (process == nullptr || process->reader == nullptr || state.is_lost || state.segment != segment_) continue;
+        if (process->reader->position() < process->reader->last_look().head) continue;
+        state.known_until_ns = std::max(state.known_until_ns, process->asked_ns);
+    }
 }
 
 // Gives a process its number in this segment; false while it is not among the others yet.
@@ -238,7 +250,8 @@ void Recorder::process_ended(uint64_t process) {
     State& state = state_of(process);
     if (!state.is_over && meet(state, process)) {
         if (state.is_lost) count_lost(state);
-        add_own(state, RowType::process_ended);
+        // It held what it held until now, however long it had been silent.
+        add(state, own_row(RowType::process_ended), nanoseconds(CLOCK_MONOTONIC));
     }
     state.is_over = true;
     loads_.forget(process);
@@ -494,6 +507,8 @@ void Recorder::flush() {
     wall_offset_ns_ = static_cast<int64_t>(nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC));
     close_rows(BlockKind::events, 0);
     refresh_facts();
+    refresh_clocks();
+    note_known();
     close_names();
     if (rows_since_keyframe_ > std::max(kKeyframeRows, 4 * keyframe_rows_)) put_keyframe(nullptr);
 }

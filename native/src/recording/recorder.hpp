@@ -66,8 +66,7 @@ private:
         bool is_lost = false, is_over = false;
         uint64_t lost_records = 0;
         uint64_t known_until_ns = 0;  // CLOCK_MONOTONIC
-        double ns_per_raw = 1.0;
-        uint64_t raw = 0, monotonic_ns = 0;  // of its clock at one moment
+        Timebase::Line clock;
         ProcessFacts facts;
         std::map<uint16_t, RecordCopy> targets;  // as they were opened last
         std::vector<Phase> phases;               // the newest, also those that ended
@@ -86,6 +85,8 @@ private:
     bool meet(State& state, uint64_t key);
     void take_clock(State& state);
     uint64_t monotonic(const State& state, uint64_t raw) const;
+    void refresh_clocks();
+    void note_known();
     void add(State& state, RecordCopy words, uint64_t monotonic_ns = 0);
     void add_own(State& state, RowType type, uint64_t id = 0);
     void name(State& state, const RecordCopy& words);
@@ -117,7 +118,7 @@ private:
     int file_ = -1;
     uint64_t segment_ = 0;
     uint32_t block_number_ = 0, next_number_ = 0;
-    uint64_t rows_since_keyframe_ = 0, keyframe_rows_ = 0;
+    uint64_t rows_since_keyframe_ = 0, keyframe_rows_ = 0, flush_count_ = 0;
     int64_t wall_offset_ns_ = 0;
     uint16_t keyframe_parts_ = 0;  // while one is written: what its next block is
     bool is_in_keyframe_ = false;

@@ -85,9 +85,13 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
             ++position_;
             continue;
         }
-        if (position_ >= until.rows || (is_event && row.words.time > until.time_ns)) {
+        if (position_ >= until.rows || is_over(row, is_event, until)) {
             has_stopped = true;
             break;
+        }
+        if (until.is_of_each && is_beyond(row, is_event, until)) {
+            ++position_;
+            continue;
         }
         if (is_event && row_watcher_ != nullptr) row_watcher_->row_comes(row.words.time);
         if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
@@ -119,6 +123,19 @@ bool Replay::phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& f
     if (!rows.has_failed()) return true;
     error = "its rows are none";
     return false;
+}
+
+bool Replay::is_over(const Row& row, bool is_event, const Until& until) {
+    const uint64_t late_ns = until.is_of_each ? kLateMostNs : 0;
+    return is_event && row.words.time > until.time_ns && row.words.time - until.time_ns > late_ns;
+}
+
+// Of each process all rows before the first that is later. What a keyframe says of one that is not past yet is of its time.
+bool Replay::is_beyond(const Row& row, bool is_event, const Until& until) {
+    if (until.time_ns == ~uint64_t{0}) return false;
+    if (row.process >= past_.size()) past_.resize(row.process + size_t{1});  // the decoder bounds it
+    if (is_event && row.words.time > until.time_ns) past_[row.process] = true;
+    return past_[row.process];
 }
 
 bool Replay::is_reached(const Until& until) {

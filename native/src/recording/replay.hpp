@@ -32,12 +32,16 @@ struct GapPeak {
     uint64_t bytes = 0, time_ns = 0;
 };
 
+/// Two processes are not heard at the same instant: rows of one may stand so far behind later ones of another.
+inline constexpr uint64_t kLateMostNs = 1'000'000'000;
+
 /// Where to stop: behind the last row that is not later, or behind the first with which a pool of a chip holds so much.
 struct Until {
     uint64_t time_ns = ~uint64_t{0};  // CLOCK_MONOTONIC
     uint64_t chip = 0;
     uint32_t pool = kPools;  // kPools: of none
     int64_t bytes = 0;
+    bool is_of_each = false;  // of each process all rows up to then, also those behind later ones of another
     uint64_t skip = 0, rows = ~uint64_t{0};  // of the block: rows that were applied before, and with which to stop
 };
 
@@ -96,6 +100,8 @@ private:
         std::vector<RecordedPhase> phases;
     };
     Player* player_of(uint32_t number);
+    static bool is_over(const Row& row, bool is_event, const Until& until);
+    bool is_beyond(const Row& row, bool is_event, const Until& until);
     void apply_row(const Row& row);
     void apply_own(Player& player, RecordCopy words);
     void apply_journal(Player& player, const RecordCopy& words);
@@ -110,6 +116,7 @@ private:
     std::unordered_map<uint32_t, ProcessNames> names_;
     std::unordered_map<uint32_t, Player> players_;
     std::vector<GapPeak> gap_peaks_;
+    std::vector<bool> past_;  // by number: it has come to where to stop
     std::unique_ptr<Watcher> watcher_;
     uint64_t time_ns_ = 0, row_count_ = 0, position_ = 0;
     int64_t wall_offset_ns_ = 0;

@@ -44,12 +44,14 @@ Timeline::Timeline(const Limits& limits)
 }
 
 void Timeline::begin_segment() {
+    is_heard_.assign(series_.size(), false);
     programs_.clear();
     named_.clear();
-    lost_.clear();
     last_ = nullptr;
-    is_behind_ = true;
+    is_behind_ = known_until_ns_ == 0;  // else a keyframe says more, or the programs are still to be found
     are_cores_behind_ = false;
+    has_begun_ = false;  // what another recorder has found in journals may be known already
+    begin_ns_ = std::max(limits_.from_ns, known_until_ns_);
 }
 
 bool Timeline::play(Collector& collector, recording::Replay& replay, const recording::StoredBlock& block,
@@ -72,17 +74,24 @@ bool Timeline::play(Collector& collector, recording::Replay& replay, const recor
     const auto held = collector.hold();
     collector.listen(nullptr);
     replay.watch(nullptr);
+    known_until_ns_ = std::max(known_until_ns_, replay.time_ns());
     if (block.head.kind == BlockKind::keyframe) {
         end_gaps(replay);
-        is_behind_ = true;
+        is_behind_ |= block.head.row_count != 0;
     }
     return is_read;
 }
 
-void Timeline::finish(Collector& collector, uint64_t at_ns) {
+void Timeline::end_segment(Collector& collector, uint64_t at_ns) {
     const auto held = collector.hold();
     collector_ = &collector;
-    add_all(std::max(at_ns, limits_.from_ns));
+    last_ = nullptr;
+    at_ns = std::max(at_ns, begin_ns_);
+    if (is_behind_) add_all(at_ns);
+    end_silent_series();
+    for (const auto& [key, since_ns] : lost_)
+        if (const Process* process = process_of(key)) gaps_.push_back({who(*process), since_ns, at_ns});
+    lost_.clear();
 }
 
 // ---- who
@@ -126,8 +135,10 @@ void Timeline::add(const Device& chip, uint32_t pool, uint64_t at_ns, int64_t us
         }
         at->second = points_.add_series();
         series_.push_back(series);
+        is_heard_.push_back(true);
         if (at_ns > limits_.from_ns) points_.add(at->second, limits_.from_ns, 0);
     }
+    is_heard_[at->second] = true;
     points_.add(at->second, at_ns, used);
 }
 
@@ -140,11 +151,20 @@ void Timeline::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure
 // After a keyframe, whose rows have times of their own.
 void Timeline::add_all(uint64_t at_ns) {
     is_behind_ = false;
-    at_ns = std::max(at_ns, limits_.from_ns);
-    for (const Device& chip : collector_->devices().all())
-        for (uint32_t pool = 0; pool < kPools && !chip.is_vacant(); ++pool)
+    at_ns = std::max(at_ns, begin_ns_);
+    for (const Device& chip : collector_->devices().all()) {
+        const bool is_sure = chip.unsettled == 0;
+        is_behind_ |= !is_sure;
+        for (uint32_t pool = 0; pool < kPools && is_sure && !chip.is_vacant(); ++pool)
             if (is_shown(pool)) add(chip, pool, at_ns, chip.cell.pools[pool].used);
+    }
     look_at_cores(at_ns);
+}
+
+// What nothing was heard of in these books ended before them.
+void Timeline::end_silent_series() {
+    for (size_t i = 0; i < series_.size(); ++i)
+        if (!is_heard_[i]) points_.add(i, begin_ns_, 0);
 }
 
 void Timeline::look_at_cores(uint64_t at_ns) {
@@ -160,9 +180,9 @@ void Timeline::look_at_cores(uint64_t at_ns) {
 }
 
 void Timeline::row_comes(uint64_t time_ns) {
-    if (has_begun_ || time_ns < limits_.from_ns) return;
+    if (has_begun_ || time_ns < begin_ns_) return;
     has_begun_ = true;
-    add_all(limits_.from_ns);
+    if (is_behind_) add_all(begin_ns_);
 }
 
 void Timeline::row_done() {

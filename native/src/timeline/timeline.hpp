@@ -70,8 +70,8 @@ public:
     /// Plays one block. False for rows that are none; `has_stopped`: what follows is later than is asked for.
     bool play(Collector& collector, recording::Replay& replay, const recording::StoredBlock& block, bool& has_stopped,
               std::string& error);
-    /// What is known by now holds up to a moment.
-    void finish(Collector& collector, uint64_t at_ns);
+    /// These books end, at that moment.
+    void end_segment(Collector& collector, uint64_t at_ns);
 
     const std::vector<Series>& series() const { return series_; }
     const Points& points() const { return points_; }
@@ -102,13 +102,14 @@ public:
 private:
     using Program = std::tuple<uint64_t, uint16_t, uint64_t>;  // process, target, program
 
-    uint64_t now() const { return std::max(replay_->time_ns(), limits_.from_ns); }
+    uint64_t now() const { return std::max(replay_->time_ns(), begin_ns_); }
     const Process* process_of(uint64_t key);
     uint32_t who(const Process& process);
     uint32_t track_of(const Process& process, uint16_t thread);
     uint32_t name_of(const Process& process, const RecordCopy& words);
     void add(const Device& chip, uint32_t pool, uint64_t at_ns, int64_t used);
     void add_all(uint64_t at_ns);
+    void end_silent_series();
     void look_at_cores(uint64_t at_ns);
     void name_programs();
     void note_phase(const Process& process, const RecordCopy& words);
@@ -120,6 +121,7 @@ private:
     Points points_;
     std::vector<Series> series_;
     std::map<std::tuple<uint64_t, std::string, uint32_t>, size_t> places_;  // of series, by chip and pool
+    std::vector<bool> is_heard_;  // of series: whether these books know its chip
     std::vector<Who> processes_;
     std::map<std::tuple<uint32_t, uint64_t, uint64_t>, uint32_t> who_;  // by pid, start and its namespace
     std::vector<Track> tracks_;
@@ -141,10 +143,12 @@ private:
     // Of these books:
     std::map<Program, uint32_t> programs_;
     std::vector<Program> named_;         // by the row that is applied now
+    uint64_t known_until_ns_ = 0;        // the latest time of any books
     std::map<uint64_t, uint64_t> lost_;  // since when processes are not followed
     uint64_t last_key_ = 0;
     const Process* last_ = nullptr;
-    bool has_begun_ = false;  // it came to where it is to begin
+    bool has_begun_ = false;  // it came to where it is to begin, or to go on
+    uint64_t begin_ns_ = 0;   // where that is
     bool is_behind_ = true;   // a keyframe was read that no point tells of yet
     bool are_cores_behind_ = false;
 };

@@ -161,14 +161,8 @@ def _holder(snapshot: Snapshot, device: Device, pools: Sequence[Pool]) -> tuple[
 
 def _held(process: ProcessUsage, device: Device, pools: Sequence[Pool]) -> int:
     """As the last snapshot says; of circular buffers what cores give up for them."""
-    used = 0
-    for held in process.devices:
-        if _name(held.device) == _name(device):
-            footprint = held.activity.footprint
-            for usage in held.pools:
-                if usage.pool in pools:
-                    used += footprint.planned_bytes if usage.pool is Pool.CB and footprint else usage.used_bytes
-    return used
+    there = (held for held in process.devices if _name(held.device) == _name(device))
+    return sum(usage.used_bytes for held in there for usage in held.shown_pools if usage.pool in pools)
 
 
 def _name(device: ChipName) -> tuple[str | None, int | None, str]:

@@ -22,7 +22,7 @@ from ttmem.switches import is_off
 __all__ = ["MeasuredSession"]
 
 _PROPERTY = "ttmem"  # of a test's report: its figures
-_SEEN, _TROUBLE = "ttmem_has_seen_device", "ttmem_trouble"
+_SEEN, _TROUBLE, _MISSING = "ttmem_has_seen_device", "ttmem_trouble", "ttmem_missing"
 _HOOK, _RUNTIME = "libttmem_hook", "libtt_metal"
 _BEGAN = pytest.StashKey[MeteredSample | None]()
 
@@ -48,7 +48,8 @@ class MeasuredSession:
         self._increase = Increase.parsed(increase) if increase else None
         self._figures: dict[str, Figures] = {}
         self._has_seen_device = False
-        self._trouble = ""
+        self._trouble = ""  # what went wrong
+        self._missing = ""  # why nothing was reported, if nothing was
         if not is_off(os.environ.get("TTMEM", "")):
             ttmem.enable()
             if not is_off(os.environ.get("TTMEM_SITES", "")):
@@ -153,39 +154,30 @@ class MeasuredSession:
         output = getattr(node, "workeroutput", {})
         self._has_seen_device |= bool(output.get(_SEEN))
         self._trouble = self._trouble or str(output.get(_TROUBLE, ""))
+        self._missing = self._missing or str(output.get(_MISSING, ""))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         self._has_seen_device |= self._meter.has_seen_device
-        self._trouble = self._trouble or self._missing()
+        if self._meter.trouble:
+            self._trouble = self._trouble or f"no recorder: {self._meter.trouble}"
+        self._missing = self._missing or _missing_piece()
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
-            output[_SEEN], output[_TROUBLE] = self._has_seen_device, self._trouble
+            output |= {_SEEN: self._has_seen_device, _TROUBLE: self._trouble, _MISSING: self._missing}
         elif self._path is not None and self._baseline is None and self._has_seen_device:
             try:
                 write_baseline(self._path, self._figures)
             except OSError as error:
                 self._trouble = f"{self._path} cannot be written: {error.strerror}"
 
-    def _missing(self) -> str:
-        """Why nothing was measured, in one sentence."""
-        if is_off(os.environ.get("TTMEM", "")):
-            return f"TTMEM={os.environ.get('TTMEM')} turns tracking off: unset it"
-        if self._meter.trouble:
-            return f"no recorder: {self._meter.trouble}"
-        if self._meter.has_seen_device:
-            return ""
-        maps = Path("/proc/self/maps").read_text(errors="replace")
-        if ("ttnn" in sys.modules or _RUNTIME in maps) and _HOOK not in maps:
-            return "ttnn runs without the hook: start pytest as `ttmem run -- pytest --ttmem`"
-        return "no test opened a device through ttnn under `ttmem run`, or with the ttmem client"
-
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         lines = summary_lines(self._figures, self._baseline)
         if self._path is not None and self._baseline is None and self._has_seen_device and not self._trouble:
             lines.append(f"baseline written: {self._path}")
         if not self._has_seen_device:
-            lines.append(f"no device memory was reported: {self._trouble or 'no test was run'}")
+            missing = self._trouble or self._missing or "no test opened a device through ttnn or the ttmem client"
+            lines.append(f"no device memory was reported: {missing}")
         elif self._trouble:
             lines.append(self._trouble)
         terminalreporter.section("device memory")
@@ -202,3 +194,13 @@ def _together(earlier: MeteredSample | None, later: MeteredSample) -> dict[tuple
     for name, size_bytes in (earlier.highest if earlier is not None else {}).items():
         found[name] = max(size_bytes, found.get(name, 0))
     return found
+
+
+def _missing_piece() -> str:
+    """What this process lacks to report, in one sentence."""
+    if is_off(os.environ.get("TTMEM", "")):
+        return f"TTMEM={os.environ.get('TTMEM')} turns tracking off: unset it"
+    maps = Path("/proc/self/maps").read_text(errors="replace")
+    if ("ttnn" in sys.modules or _RUNTIME in maps) and _HOOK not in maps:
+        return "ttnn runs without the hook: start pytest as `ttmem run -- pytest --ttmem`"
+    return ""

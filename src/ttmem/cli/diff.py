@@ -9,6 +9,7 @@ import click
 
 from ttmem.cli.common import CROSSED, DONE
 from ttmem.cli.common.amounts import amount
+from ttmem.cli.common.progress import reading
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def diff(
 
     pool = Pool[pool_word.upper()] if pool_word else None
     try:
-        found = recording_diff(Recording(before), Recording(after), by=by, pool=pool)
+        recordings = Recording(before), Recording(after)
+        with reading(*recordings):
+            found = recording_diff(*recordings, by=by, pool=pool)
     except SelectionError as error:
         raise click.UsageError(str(error)) from error
     if max_growth is not None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ttmem.cli.common.growing import growing_options, show_growing
+from ttmem.cli.common.growing import Growing, growing_options, show_growing
 from ttmem.cli.common.moments import highest_peak, moment_ns
+from ttmem.cli.common.progress import reading
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -99,14 +100,16 @@ def report(
     from ttmem.view.screen import Screen
 
     recording = Recording(path)
-    if growing:
-        _refuse_second(growing, asked)
-        most = 0 if asked["is_whole"] else _MOST
-        looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
-        show_growing(recording, growing, warmups=warmup_count, most=most, **looks)
-        return 0
     try:
-        found = _answered(recording, **asked)
+        if growing:
+            _refuse_second(growing, asked)
+            most = 0 if asked["is_whole"] else _MOST
+            looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
+            question = Growing(growing, asked["pool_word"], asked["chip"], warmup_count)
+            show_growing(recording, question, most=most, **looks)
+            return 0
+        with reading(recording):
+            found = _answered(recording, **asked)
     except SelectionError as error:
         hint = "--core" if str(error).startswith("no core") else "--chip"
         raise click.BadParameter(str(error), param_hint=hint) from error

@@ -127,6 +127,9 @@ def _replayed(asked: dict[str, Any], screen: Screen) -> int:
         recording = Recording(asked["path"])
     except RecordingDamaged as error:
         raise click.BadParameter(str(error), param_hint="--replay") from error
+    if not recording.last_ns:
+        click.echo(f"ttmem: {recording.path}: nothing has happened in it; record a program that reports", err=True)
+        return NOTHING_READ
     clock = ReplayClock(recording.first_ns, recording.last_ns, speed=asked["speed"] or 1.0)
     is_live = screen.is_live and has_keys()
     if asked["moment"] is not None:

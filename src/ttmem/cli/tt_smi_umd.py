@@ -10,7 +10,7 @@ import click
 from ttmem.cli.common.request import QueryResult, Request
 from ttmem.cli.program import is_at_terminal, program, with_verb
 from ttmem.cli.ps import answer, ps
-from ttmem.view.pages.seed_blocks import seed_blocks
+from ttmem.view.pages.older_monitor import older_monitor
 from ttmem.view.screen import Screen
 
 __all__ = ["tt_smi_umd"]
@@ -27,7 +27,7 @@ class Blocks:
         self._stream = stream
 
     def write(self, result: QueryResult, *, is_again: bool) -> None:
-        self._stream.write(seed_blocks(result.chosen) + ("\n" if is_again else ""))
+        self._stream.write(older_monitor(result.chosen) + ("\n" if is_again else ""))
         self._stream.flush()
 
 

@@ -31,7 +31,7 @@ def kernel_table_of(
 
 
 def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
-    key, program, identity, kind, flags, charged, seed_rule, binary, cores, core_type, found_by, *rest = row
+    key, program, identity, kind, flags, charged, binary_times_cores, binary, cores, core_type, found_by, *rest = row
     is_program_known, status, launches, time_ns, packed, name, operation = rest
     return KernelRow(
         pid=pids.get(key, 0),
@@ -46,7 +46,7 @@ def _row(row: Sequence[Any], pids: Mapping[int, int]) -> KernelRow:
         packed_bytes=packed,
         core_count=cores or None,
         exact_bytes=None if flags & _ESTIMATED else charged,
-        seed_rule_bytes=seed_rule or (charged if flags & _ESTIMATED else None) or None,
+        binary_times_cores_bytes=binary_times_cores or (charged if flags & _ESTIMATED else None) or None,
         status=BinaryStatus.numbered(status) if is_program_known else None,
         launch_count=launches if is_program_known else None,
         time_ns=TimeNs(time_ns) if time_ns else None,

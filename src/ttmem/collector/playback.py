@@ -1,4 +1,4 @@
-"""A recording at a time: the answers that a living collector gives, for any moment, and the history up to it.
+"""A recording at a time: the answers that a living collector gives, for any moment.
 
 The recording is played into a ledger, and every figure comes from where a live one does. Keys of processes stay the
 same wherever one goes, though each leap makes another ledger. The kernel is not asked about a process of the recording:
@@ -6,14 +6,12 @@ its pid may be another's today, so what it took of the host is not known here.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from ttmem import _native
 from ttmem.collector.chip_maps import chip_map_of
 from ttmem.collector.collector import MOST_KERNELS, MOST_STRETCHES
-from ttmem.collector.history import HistoryRecorder
 from ttmem.collector.kernel_tables import kernel_table_of
-from ttmem.collector.rates import RatesRecorder
 from ttmem.collector.recorded import context_of, empty_ledger
 from ttmem.collector.rows import Snapshots
 from ttmem.collector.rows.allocations import process_detail_of
@@ -22,16 +20,13 @@ from ttmem.recording import Recording
 from ttmem.recording.playing import Player
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.chip_map import ChipMap
-from ttmem.snapshot.history import History
 from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail, found_process
 from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage
 from ttmem.snapshot.values import TimeNs, replace
 
-__all__ = ["Keys", "Playback", "RecordedHistory"]
-
-_SECOND_NS = 1_000_000_000
+__all__ = ["Keys", "Playback"]
 
 
 class Keys:
@@ -82,23 +77,29 @@ class Playback:
         if details and details != "all":
             wanted = [row.key for row in found.processes if self._keys.of(row) in details]
             found = self._snapshots.snapshot(context_of(self.recording), wanted)
+        unsure = self._uncounted(found)
         processes = tuple(self._row(row) for row in found.processes)
-        devices = tuple(self._usage(usage) for usage in found.devices)
+        devices = tuple(self._usage(usage, is_counted=usage.device.number not in unsure) for usage in found.devices)
         time_ns = TimeNs(self.recording.wall_ns(self.at_ns))
         return replace(found, processes=processes, devices=devices, time_ns=time_ns)
+
+    def _uncounted(self, found: Snapshot) -> frozenset[int]:
+        """Chips whose launches are not all known: they came before the keyframe that was begun with, or in a gap."""
+        if not self._has_all_counts:
+            return frozenset()
+        if not self._player.is_from_beginning:
+            return frozenset(usage.device.number for usage in found.devices)
+        return frozenset(number for row in found.processes if row.lost_record_count for number in row.chips)
 
     def _row(self, row: ProcessUsage) -> ProcessUsage:
         key = self._keys.of(row)
         row = row if row.key == key else replace(row, key=key)
-        return replace(row, launch_count=None) if self._is_without_counts else row
+        is_counted = self._player.is_from_beginning and not row.lost_record_count
+        return row if is_counted or not self._has_all_counts else replace(row, launch_count=None)
 
-    @property
-    def _is_without_counts(self) -> bool:
-        return self._has_all_counts and not self._player.is_from_beginning
-
-    def _usage(self, usage: DeviceUsage) -> DeviceUsage:
-        """Played from a keyframe, a ledger knows neither earlier peaks nor launches: heads of blocks know the first."""
-        if not self._is_without_counts:
+    def _usage(self, usage: DeviceUsage, *, is_counted: bool) -> DeviceUsage:
+        """A ledger knows peaks only of what was played into it: heads of blocks know the others."""
+        if is_counted:
             return usage
         pools = tuple(
             replace(pool, peak_bytes=max(pool.peak_bytes, self._highest.of(self.at_ns, usage, pool.pool)))
@@ -140,96 +141,31 @@ class _Highest:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self._at_ns = -1
+        self._begin()
+
+    def _begin(self) -> None:
+        self._at_ns = self._segment = self._block = 0
         self._found: dict[tuple[int, int], int] = {}
 
     def of(self, at_ns: int, usage: DeviceUsage, pool: Pool) -> int:
-        if at_ns != self._at_ns:
-            self._at_ns, self._found = at_ns, {}
-            for _, _, block in self.recording.blocks:
-                if block.last_ns > at_ns:
-                    continue
-                for one in block.balances:
-                    if one.is_known:
-                        name = one.chip, one.pool
-                        self._found[name] = max(self._found.get(name, 0), one.highest_bytes)
+        if at_ns < self._at_ns:
+            self._begin()
+        if at_ns > self._at_ns:
+            self._go_on(at_ns)
         return self._found.get((int(usage.device.unique_id), pool.number), 0)
 
-
-class RecordedHistory:
-    """The seconds before a moment, as the history of a living collector has them: whole seconds up to that moment."""
-
-    def __init__(self, recording: Recording, keys: Keys) -> None:
-        self._recording = recording
-        self._keys = keys
-        self._playback: Playback | None = None
-        self._recorder: HistoryRecorder | None = None
-        self._began_ns = self._shift_ns = self._wall_ns = self._told_ns = 0
-        self._is_leaping = False  # into another ledger, which counts launches anew
-
-    def take_up(self, recording: Recording) -> None:
-        """The same recording, grown."""
-        self._recording = recording
-        if self._playback is not None:
-            self._playback.take_up(recording)
-
-    def history(self, at_ns: int, seconds: int) -> History:
-        """The last `seconds` before a moment (CLOCK_MONOTONIC)."""
-        wall_ns = self._recording.wall_ns(at_ns)
-        shift_ns = wall_ns - at_ns
-        last = wall_ns - wall_ns % _SECOND_NS - 1  # the end of the last whole second
-        first_ns = max(self._recording.first_ns, last - shift_ns - seconds * _SECOND_NS)
-        is_stepped = abs(shift_ns - self._shift_ns) > _SECOND_NS // 10
-        if self._recorder is None or is_stepped or self._wall_ns > wall_ns or self._began_ns > first_ns:
-            self._begin(first_ns, shift_ns)
-        assert self._recorder is not None
-        while self._wall_ns + _SECOND_NS <= last:
-            self._take(self._wall_ns + _SECOND_NS)
-        if self._wall_ns >= first_ns + shift_ns:
-            return self._recorder.history(seconds)
-        recorder = self._recorder  # not one whole second yet: next time it is begun anew
-        self._take(wall_ns)
-        self._recorder = None
-        return recorder.history(seconds)
-
-    def _begin(self, first_ns: int, shift_ns: int) -> None:
-        self._began_ns, self._shift_ns = first_ns, shift_ns
-        wall_ns = first_ns + shift_ns
-        self._wall_ns = wall_ns - wall_ns % _SECOND_NS - 1
-        self._told_ns = 0
-        self._playback = Playback(self._recording, self._keys, has_all_counts=False)
-        self._recorder = HistoryRecorder(
-            self._sample,
-            lambda: (),
-            lambda: self._wall_ns,
-            self._overview,
-            RatesRecorder(stat=lambda pid: None),
-        )
-
-    def _take(self, wall_ns: int) -> None:
-        """A sample of the second that ends there."""
-        assert self._playback is not None
-        assert self._recorder is not None
-        is_fresh = self._playback.go_to(max(wall_ns - self._shift_ns, self._recording.first_ns))
-        self._is_leaping = is_fresh and self._told_ns != 0
-        self._wall_ns = wall_ns
-        self._recorder.take_due()
-
-    def _sample(self) -> tuple[Any, ...]:
-        """As `Ledger.sample`, with the keys of screens; what a keyframe repeats of phases is left out."""
-        assert self._playback is not None
-        time_ns, chips, processes, events = self._playback.ledger.sample()
-        keys = self._playback.raw_processes()
-        processes = tuple((keys.get(row[0], -row[0]), *row[1:]) for row in processes)
-        fresh = tuple((keys.get(row[0], -row[0]), *row[1:]) for row in events if row[5] > self._told_ns)
-        self._told_ns = self._wall_ns
-        return time_ns, chips, processes, fresh
-
-    def _overview(self) -> Snapshot:
-        assert self._playback is not None
-        found = replace(self._playback.overview(), time_ns=TimeNs(self._wall_ns))
-        if not self._is_leaping:
-            return found
-        devices = tuple(replace(usage, launch_count=None) for usage in found.devices)
-        processes = tuple(replace(row, launch_count=None) for row in found.processes)
-        return replace(found, devices=devices, processes=processes)
+    def _go_on(self, at_ns: int) -> None:
+        self._at_ns = at_ns
+        while self._segment < len(self.recording.segments):
+            blocks = self.recording.segments[self._segment].blocks
+            for block in blocks[self._block :]:
+                if block.last_ns > at_ns:
+                    return
+                self._block += 1
+                for one in block.balances:
+                    name = one.chip, one.pool
+                    if one.is_known and one.highest_bytes > self._found.get(name, 0):
+                        self._found[name] = one.highest_bytes
+            if self._segment + 1 == len(self.recording.segments):
+                return  # it may grow
+            self._segment, self._block = self._segment + 1, 0

@@ -159,7 +159,7 @@ class KernelLoaded(Event):
         "core_type": Bits(ADDRESS, 48, 4),
         "found_by": Bits(ADDRESS, 52, 4),
         "reserved_bytes": Bits(RESERVED, 0, 43),
-        "seed_rule_bytes": Bits(REQUESTED, 0, 48),
+        "binary_times_cores_bytes": Bits(REQUESTED, 0, 48),
         "binary_bytes": Bits(PER_BANK, 0, 48),
         "core_count": Bits(PER_BANK, 48, 16),
     }
@@ -171,7 +171,7 @@ class KernelLoaded(Event):
     core_type: CoreType = CoreType.UNKNOWN
     found_by: FoundBy = FoundBy.UNKNOWN
     reserved_bytes: int = 0
-    seed_rule_bytes: int = 0
+    binary_times_cores_bytes: int = 0
     binary_bytes: int = 0
     core_count: int = 0
 

@@ -1,7 +1,7 @@
 """What a recording says of growth: leaks, changes between equal phases, what was still held, what was temporary."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ttmem.analysis.growth import (
@@ -23,8 +23,10 @@ from ttmem.analysis.growth import (
 )
 from ttmem.analysis.growth.counting import LineRuns
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
+from ttmem.errors import SelectionError
 from ttmem.recording import EventKind, LifeProcess, Lives, PhaseRun, Recording
-from ttmem.snapshot.values import ChipId, ChipName, Hex, TimeNs
+from ttmem.snapshot.selection import device_test, known_devices
+from ttmem.snapshot.values import ChipId, ChipName, Hex, TimeNs, place_of
 
 __all__ = ["LEAST_RUNS", "growth", "leaks", "temporary"]
 
@@ -32,8 +34,11 @@ LEAST_RUNS = 3
 _SERVER_CHIPS = 0x5EED_0000  # of chips that are known by a number only
 
 
-def leaks(recording: Recording, *, warmups: int = 1) -> LeakReport:
-    """Lines whose live count rises from the end of each run of a phase to the next, without the first `warmups`."""
+def leaks(recording: Recording, *, warmups: int = 1, pool: Pool | None = None, chip: str | None = None) -> LeakReport:
+    """Lines whose live count rises from the end of each run of a phase to the next, without the first `warmups`.
+
+    `pool` and `chip` (as `ps -i` names it) choose; a chip that is not there is a SelectionError, here and below.
+    """
     counters, held = _counters(recording, warmups), HeldCounter()
     lives = _played(recording, [*counters, held])
     found: dict[tuple[object, ...], GrownLine] = {}
@@ -42,17 +47,25 @@ def leaks(recording: Recording, *, warmups: int = 1) -> LeakReport:
             if all(before < after for before, after in pairwise(line.counts)):
                 found.setdefault(line.key, _grown(recording, lives, counter.series, line))
     doubts = tuple(_doubts(recording, lives, [one.series.said for one in counters]))
+    is_wanted = _selection(lives, pool, chip)
     return LeakReport(
         path=str(recording.path),
         series=tuple(one.series.said for one in counters),
-        leaks=tuple(sorted(found.values(), key=lambda one: (one.pool in PLANNED_POOLS, -one.bytes_per_run, one.line))),
-        held=tuple(_held(lives, held)),
+        leaks=tuple(sorted(filter(is_wanted, found.values()), key=_leak_order)),
+        held=tuple(filter(is_wanted, _held(lives, held))),
         is_sure=not doubts,
         doubts=doubts,
     )
 
 
-def growth(recording: Recording, *, warmups: int = 1) -> GrowthReport:
+def _leak_order(one: GrownLine) -> tuple[bool, int, str]:
+    """What takes room first, the most first."""
+    return one.pool in PLANNED_POOLS, -one.bytes_per_run, one.line
+
+
+def growth(
+    recording: Recording, *, warmups: int = 1, pool: Pool | None = None, chip: str | None = None
+) -> GrowthReport:
     """Pools and lines at the end of each run of a phase."""
     counters = _counters(recording, warmups)
     lives = _played(recording, counters)
@@ -63,17 +76,18 @@ def growth(recording: Recording, *, warmups: int = 1) -> GrowthReport:
         pools += _pools(lines)
         grown += [line for line in lines if line.sizes[0] != line.sizes[-1]]
     doubts = tuple(_doubts(recording, lives, [one.series.said for one in counters]))
+    is_wanted = _selection(lives, pool, chip)
     return GrowthReport(
         path=str(recording.path),
         series=tuple(one.series.said for one in counters),
-        pools=tuple(pools),
-        lines=tuple(sorted(grown, key=lambda one: (-abs(one.sizes[-1] - one.sizes[0]), one.line))),
+        pools=tuple(filter(is_wanted, pools)),
+        lines=tuple(sorted(filter(is_wanted, grown), key=lambda one: (-abs(one.sizes[-1] - one.sizes[0]), one.line))),
         is_sure=not doubts,
         doubts=doubts,
     )
 
 
-def temporary(recording: Recording) -> TemporaryReport:
+def temporary(recording: Recording, *, pool: Pool | None = None, chip: str | None = None) -> TemporaryReport:
     """Buffers that were freed before their thread allocated again in that pool."""
     counter = TemporaryCounter()
     lives = _played(recording, [counter])
@@ -97,23 +111,27 @@ def temporary(recording: Recording) -> TemporaryReport:
                 )
             )
     doubts = tuple(_gap_doubts(recording, lives))
+    is_wanted = _selection(lives, pool, chip)
     return TemporaryReport(
         path=str(recording.path),
-        pools=tuple(
-            TemporaryPool(
-                process=_process_text(lives.processes[process]),
-                chips=_chips(lives, chips),
-                pool=Pool.numbered(pool),
-                count=count,
-                temporary_count=temporary_count,
-                temporary_bytes=size,
-            )
-            for (process, chips, pool), (count, temporary_count, size) in pools.items()
-        ),
-        lines=tuple(sorted(lines, key=lambda one: (-one.temporary_bytes, one.line))),
+        pools=tuple(filter(is_wanted, _temporary_pools(lives, pools))),
+        lines=tuple(sorted(filter(is_wanted, lines), key=lambda one: (-one.temporary_bytes, one.line))),
         is_sure=not doubts,
         doubts=doubts,
     )
+
+
+def _temporary_pools(lives: Lives, sums: Mapping[tuple[int, int, int], Sequence[int]]) -> Iterator[TemporaryPool]:
+    processes = lives.processes
+    for (process, chips, pool), (count, temporary_count, size) in sums.items():
+        yield TemporaryPool(
+            process=_process_text(processes[process]),
+            chips=_chips(lives, chips),
+            pool=Pool.numbered(pool),
+            count=count,
+            temporary_count=temporary_count,
+            temporary_bytes=size,
+        )
 
 
 # ---- which runs are compared
@@ -291,6 +309,17 @@ def _chip_name(chip: int, index: int | None) -> ChipName:
         number = chip & 0xFFFF_FFFF
         return ChipName(0, ChipId(0), number, is_known=False, name=f"server:{number}")
     return ChipName(0, ChipId(chip), index, is_known=True, name="")
+
+
+def _selection(
+    lives: Lives, pool: Pool | None, chip: str | None
+) -> Callable[[GrownLine | GrownPool | HeldLine | TemporaryLine | TemporaryPool], bool]:
+    """Whether something was asked for."""
+    is_meant = device_test(chip) if chip is not None else None
+    known = {name for number in range(len(lives.chip_sets)) for name in _chips(lives, number)}
+    if is_meant is not None and not any(map(is_meant, known)):
+        raise SelectionError(f"no chip {chip} in this recording; {known_devices(sorted(known, key=place_of))}")
+    return lambda one: (pool is None or one.pool is pool) and (is_meant is None or any(map(is_meant, one.chips)))
 
 
 # ---- how sure it is

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 
-from ttmem.collector.playback import Keys, Playback, RecordedHistory
+from ttmem.collector.playback import Keys, Playback
 from ttmem.collector.recorded import KeptIncidents
+from ttmem.collector.recorded_history import RecordedHistory
 from ttmem.errors import NothingToRead
 from ttmem.figures.replay_clock import ReplayClock, ReplayMark
 from ttmem.recording import Recording
@@ -43,6 +44,11 @@ class RecordedFigures:
         self._phases = PhaseBeginnings()
         self._incidents = _Incidents(recording)
         self._take_up(recording, has_grown=False)
+
+    @property
+    def recording(self) -> Recording:
+        """As far as it goes by now."""
+        return self._playback.recording
 
     def __enter__(self) -> "RecordedFigures":
         return self

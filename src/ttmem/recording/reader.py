@@ -22,6 +22,7 @@ __all__ = ["CorePeak", "Peak", "PeakStretch", "RecordedBlock", "Recording", "Seg
 NAMES, EVENTS, KEYFRAME = 1, 2, 3
 _FIRST_PART = 1
 _FULLEST_CORE = 64  # in place of a pool
+_LATE_MOST_NS = 1_000_000_000  # how far rows of one process may stand behind later ones of another: replay.hpp
 
 
 class Balance(NamedTuple):
@@ -239,11 +240,13 @@ class Recording:
         """The segment and the block in which a moment (CLOCK_MONOTONIC) lies."""
         return self._place_of(at_ns, None)
 
-    def begin(self, ledger: _native.Ledger, number: int, place: int) -> "tuple[_native.recording.Replay, int]":
+    def begin(
+        self, ledger: _native.Ledger, number: int, place: int, until_ns: int | None = None
+    ) -> "tuple[_native.recording.Replay, int]":
         """What plays a segment into an empty ledger, and the block to begin with for that at `place`."""
         segment = self.segments[number]
-        starts = [at for at, block in enumerate(segment.blocks[: place + 1]) if block.is_start]
-        if not starts:
+        start = _start_of(segment.blocks[: place + 1], until_ns)
+        if start is None:
             raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
         replay = _native.recording.Replay(ledger)
         try:
@@ -252,7 +255,7 @@ class Recording:
                     replay.read_names(segment.plain(block))
         except ValueError as error:
             raise RecordingDamaged(f"{segment.path}: {error}") from None
-        return replay, starts[-1]
+        return replay, start
 
     def apply(
         self,
@@ -260,7 +263,7 @@ class Recording:
         ledger: _native.Ledger,
         number: int,
         place: int,
-        **limits: int,
+        **limits: Any,
     ) -> bool:
         """Plays one block, as far as limits say; whether it stopped there."""
         segment = self.segments[number]
@@ -285,11 +288,13 @@ class Recording:
         if peak is not None and peak.from_ns:
             return self._play_to(ledger, peak)
         number, place = (core.segment, core.block) if core is not None else self._place_of(until_ns, peak)
-        replay, start = self.begin(ledger, number, place)
+        if until_ns is not None:
+            place = _last_place(self.segments[number].blocks, until_ns + _LATE_MOST_NS)
+        replay, start = self.begin(ledger, number, place, until_ns)
         for at in range(start, place + 1):
             if self.segments[number].blocks[at].kind == NAMES:
                 continue
-            limits = {"until_ns": until_ns} if until_ns is not None else {}
+            limits = {"until_ns": until_ns, "of_each": True} if until_ns is not None else {}
             if peak is not None and at >= peak.block and not peak.is_of_gap:
                 limits |= {"chip": peak.chip, "pool": peak.pool, "bytes": peak.size_bytes}
             if core is not None and at == core.block:
@@ -366,6 +371,17 @@ def _start_before(blocks: Sequence[RecordedBlock], time_ns: int) -> int:
         if block.is_start:
             found = at
     return found or 0
+
+
+def _start_of(blocks: list[RecordedBlock], until_ns: int | None) -> int | None:
+    """The last keyframe to begin at. Rows before it may be later than some behind it: none may be beyond the moment."""
+    start, latest_ns = None, 0
+    for at, block in enumerate(blocks):
+        if block.is_start and (start is None or until_ns is None or latest_ns <= until_ns):
+            start = at
+        if block.kind == EVENTS:
+            latest_ns = max(latest_ns, block.last_ns)
+    return start
 
 
 def _last_place(blocks: list[RecordedBlock], until_ns: int) -> int:

@@ -90,9 +90,9 @@ class Timeline:
         rows = sum(block.row_count for segment in segments for block in segment.blocks)
         self._native = _native.recording.Timeline(self.from_ns, self.until_ns, points, rows)
         self.gap_peaks: list[GapPeak] = []
-        for number, segment in enumerate(segments):
+        for segment in segments:
             try:
-                self._play(segment, is_last=number == len(segments) - 1)
+                self._play(segment)
             except ValueError as error:
                 raise RecordingDamaged(f"{segment.path}: {error}") from None
         self.series = [Series(*row) for row in self._native.series()]
@@ -116,13 +116,14 @@ class Timeline:
 
     def _segments(self) -> list[Segment]:
         """Those that have to do with what is asked for: each begins with what was alive."""
-        shown = [one for one in self._recording.segments if _first_ns(one) <= self.until_ns] or [
-            self._recording.segments[0]
-        ]
-        begun = [number for number, one in enumerate(shown) if _first_ns(one) <= self.from_ns]
-        return shown[begun[-1] if begun else 0 :]
+        spans = [_span(segment) for segment in self._recording.segments]
+        first = next((number for number, (_, last) in enumerate(spans) if last >= self.from_ns), len(spans) - 1)
+        if first and spans[first][0] > self.from_ns:
+            first -= 1  # what was alive then holds until the next one
+        end = max((number for number, (begin, _) in enumerate(spans) if begin <= self.until_ns), default=first)
+        return self._recording.segments[first : max(first, end) + 1]
 
-    def _play(self, segment: Segment, *, is_last: bool) -> None:
+    def _play(self, segment: Segment) -> None:
         ledger = _native.Ledger()
         replay = _native.recording.Replay(ledger)
         self._native.begin_segment()
@@ -133,8 +134,7 @@ class Timeline:
             if self._native.play(ledger, replay, segment.plain(block)):
                 break
             self._recording.on_read(block.row_count if block.kind == EVENTS else 0)
-        if is_last:
-            self._native.finish(ledger, min(replay.time_ns() or self.from_ns, self.until_ns))
+        self._native.end_segment(ledger, min(replay.time_ns() or self.from_ns, self.until_ns))
         self.gap_peaks += [
             GapPeak(chip, pool, size_bytes, self._recording.monotonic_ns(time_ns))
             for _, chips, pool, size_bytes, time_ns in replay.gap_peaks()
@@ -147,8 +147,10 @@ class Timeline:
         return span._replace(began_ns=began, ended_ns=ended) if began <= ended else None
 
 
-def _first_ns(segment: Segment) -> int:
-    return min((block.first_ns for block in segment.blocks if block.kind == EVENTS and block.first_ns), default=0)
+def _span(segment: Segment) -> tuple[int, int]:
+    """The times of its first and last event; of one without any, such that it is never the first to be read."""
+    events = [block for block in segment.blocks if block.kind == EVENTS and block.first_ns]
+    return min((block.first_ns for block in events), default=0), max((block.last_ns for block in events), default=0)
 
 
 def _playable(segment: Segment) -> list[RecordedBlock]:

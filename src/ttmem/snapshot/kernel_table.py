@@ -22,7 +22,7 @@ class KernelRow(Struct, frozen=True, kw_only=True):
     packed_bytes: tuple[Count, ...]  # of each binary, one for each processor; empty if not known
     core_count: Count | None
     exact_bytes: Count | None  # None: not known; then binary size x cores stands for it
-    seed_rule_bytes: Count | None  # binary size x cores
+    binary_times_cores_bytes: Count | None  # binary size x cores
     status: BinaryStatus | None  # of its program's binaries; None if the program never had any
     launch_count: Count | None  # of its program
     time_ns: TimeNs | None  # when it was loaded
@@ -36,7 +36,7 @@ class KernelRow(Struct, frozen=True, kw_only=True):
     @property
     def charged_bytes(self) -> int | None:
         """What it counts for: its exact bytes, else binary size x cores."""
-        return self.seed_rule_bytes if self.exact_bytes is None else self.exact_bytes
+        return self.binary_times_cores_bytes if self.exact_bytes is None else self.exact_bytes
 
 
 class KernelTable(Answer, frozen=True, kw_only=True):

@@ -162,8 +162,6 @@ def with_union(pools: tuple[PoolUsage, ...], planned_bytes: int | None) -> tuple
             shown.append(usage)
         elif planned_bytes is not None or not usage.count:
             shown.append(_union(usage, planned_bytes or 0))
-        elif usage.origin != "counter":
-            shown.append(usage)
     return tuple(shown)
 
 

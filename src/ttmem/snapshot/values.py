@@ -3,7 +3,6 @@
 JavaScript loses whole numbers beyond 2^53, so nanoseconds are decimal text in JSON, ids and addresses hexadecimal.
 """
 
-from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Annotated, Any, Literal
 
@@ -71,25 +70,20 @@ class ChipId(Hex):
     __slots__ = ()
 
 
-def _time_text(value: int) -> str:
-    """A journal may claim any time: those that cannot be are the nearest."""
-    return int.__repr__(value if 0 <= value <= _LATEST_NS else _LATEST_NS if value > 0 else 0)
-
-
-# DESIGN 12, "overview encoded / decoded": the hooks are called for each of thousands of numbers, so they are short.
-_TEXTS: dict[type, Callable[[int], str]] = {
-    TimeNs: _time_text,
-    Hex: lambda value: hex(value & _MOST_HEX),
-    ChipId: lambda value: f"0x{value & _MOST_HEX:016x}",
-}
+# DESIGN 12, "overview encoded / decoded": hooks are called for each of thousands of numbers, so they call no others.
+_decimal = int.__repr__
 
 
 def encode_hook(value: Any) -> str:
-    """What JSON has for what is no plain value."""
-    text_of = _TEXTS.get(type(value))
-    if text_of is None:
-        raise NotImplementedError(f"{type(value).__name__} has no JSON form")
-    return text_of(value)
+    """What JSON has for what is no plain value. A journal may claim any time: those that cannot be are the nearest."""
+    kind = type(value)
+    if kind is TimeNs:
+        return _decimal(value if 0 <= value <= _LATEST_NS else _LATEST_NS if value > 0 else 0)
+    if kind is ChipId:
+        return f"0x{value & _MOST_HEX:016x}"
+    if kind is Hex:
+        return hex(value & _MOST_HEX)
+    raise NotImplementedError(f"{kind.__name__} has no JSON form")
 
 
 def decode_hook(kind: type, value: Any) -> Any:

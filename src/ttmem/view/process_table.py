@@ -55,11 +55,7 @@ def _used(*pools: Pool) -> Callable[[ProcessUsage], int]:
 
 def _circular_buffers(process: ProcessUsage) -> int:
     """As the table shows them: what cores give up, where that is known."""
-    shown = 0
-    for held in process.devices:
-        sums = sum(usage.used_bytes for usage in held.pools if usage.pool is Pool.CB)
-        shown += held.activity.footprint.planned_bytes if held.activity.footprint else sums
-    return -shown
+    return -sum(usage.used_bytes for held in process.devices for usage in held.shown_pools if usage.pool is Pool.CB)
 
 
 def _peak(process: ProcessUsage) -> int:
@@ -175,17 +171,14 @@ def _rows_of(process: ProcessUsage) -> list[_Row]:
     rows: list[_Row] = []
     for number, group in enumerate(alike.values(), start=1):
         first, devices = group[0], devices_word(held.device for held in group)
-        pools = {usage.pool: _shown_size(usage, first) for usage in first.pools}
+        pools = {usage.pool: _shown_size(usage) for usage in first.shown_pools}
         is_last = number == len(alike)
         rows.append(_Row(process, devices, pools, first.kernels, first.launch_count, not rows, is_last))
     return rows or [_Row(process, "", {}, (), 0, is_first=True, is_last=True)]
 
 
-def _shown_size(usage: PoolUsage, held: ProcessDevice) -> str:
-    """Of circular buffers what the cores give up for them: those of several programs lie on top of each other."""
-    footprint = held.activity.footprint if usage.pool is Pool.CB else None
-    mark = "~" if usage.origin == "sample" else ""
-    return mark + size_text(footprint.planned_bytes if footprint else usage.used_bytes)
+def _shown_size(usage: PoolUsage) -> str:
+    return ("~" if usage.origin == "sample" else "") + size_text(usage.used_bytes)
 
 
 def _title(pool: Pool) -> str:

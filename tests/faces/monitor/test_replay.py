@@ -10,27 +10,44 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.support.faces.terminals import a_terminal
 from tests.support.processes.children import Actor
 from ttmem.cli.program import program
 from ttmem.collector import Collector
 from ttmem.collector.recorded import keep_incidents
+from ttmem.errors import SelectionError
 from ttmem.figures.replay_clock import ReplayClock
 from ttmem.figures.replayed import RecordedFigures
 from ttmem.monitor.feed import frame_of
+from ttmem.monitor.options import Options
+from ttmem.monitor.replay.figures import selected_replay
 from ttmem.monitor.settings import Settings
 from ttmem.monitor.state import MonitorState
 from ttmem.recording import Meta, Recording, RecordingWriter
+from ttmem.snapshot import Selection
 from ttmem.sources import Places
 
 ROOT = Path(__file__).parents[3]
-QUICK = {"leaky": "0.05", "oom-fragmented": "0.2"}
+SHARES = {"leaky": "0.05", "oom-fragmented": "0.2", "llama-8b": "0.05"}  # of steps that are noted
+GAPS = "16"  # slots of a ring: the recorder is lapped again and again
 PHASES = ("load", "prefill", "decode")
 
 
-@pytest.mark.parametrize("name", [*QUICK, pytest.param("llama-8b", marks=pytest.mark.slow)])
-def test_at_fifty_moments_the_monitor_and_the_report_say_what_the_model_knows(tmp_path: Path, name: str) -> None:
-    command = [sys.executable, "-m", "tests.support.recorded.replayed", name, QUICK.get(name, "0.05"), "4711"]
-    environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(tmp_path)}
+@pytest.mark.parametrize(
+    ("name", "ring"),
+    [
+        ("leaky", ""),
+        ("oom-fragmented", ""),
+        pytest.param("llama-8b", "", marks=pytest.mark.slow),
+        pytest.param("llama-8b", GAPS, marks=pytest.mark.slow),
+        pytest.param("leaky", GAPS, marks=pytest.mark.slow),
+    ],
+)
+def test_at_fifty_moments_the_monitor_and_the_report_say_what_the_model_knows(
+    tmp_path: Path, name: str, ring: str
+) -> None:
+    command = [sys.executable, "-m", "tests.support.recorded.replayed", name, SHARES[name], "4711"]
+    environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(tmp_path), **({"TTMEM_RING": ring} if ring else {})}
 
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True)
 
@@ -203,6 +220,42 @@ def test_a_recording_that_goes_on_is_followed_at_its_end(tmp_path: Path) -> None
         assert unasked == before
         assert followed == (before + (5 << 20), False, True)
         assert (screen.state.note, screen.held, screen.state.is_paused) == ("phase more", before, True)
+
+
+def test_on_a_terminal_it_goes_from_phase_to_phase_until_it_is_left(recorded: Recorded, tmp_path: Path) -> None:
+    environ = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "TERM": "xterm-256color"}
+    command = ["-m", "ttmem", "top", "--replay", str(recorded.path), "--at", "load"]
+    with a_terminal(command, environ, columns=120) as terminal:
+        terminal.read_until("phase load")
+        terminal.press("n")
+        terminal.read_until("phase prefill")
+        terminal.press("n")
+        terminal.read_until("phase decode")
+        terminal.press("q")
+
+        assert terminal.end() == 0
+
+
+def test_a_chip_that_no_moment_has_is_refused_and_one_that_comes_later_is_waited_for(recorded: Recorded) -> None:
+    recording = Recording(recorded.path)
+    clock = ReplayClock(recording.first_ns - 1_000_000_000, recording.last_ns)
+    own = selected_replay(Options(selection=Selection(("0x61",))), recording, clock)
+    before = own.overview()
+    clock.end()
+
+    assert (before.devices, len(own.overview().devices)) == ((), 1)
+    with pytest.raises(SelectionError, match="no device 7 here"):
+        selected_replay(Options(selection=Selection(("7",))), recording, clock).overview()
+
+
+def test_a_recording_in_which_nothing_happened_is_said_to_be_one(tmp_path: Path) -> None:
+    path = tmp_path / "empty.ttmem"
+    with Collector(Places(uid=os.geteuid(), directory=str(tmp_path))) as collector:
+        RecordingWriter(path, collector.ledger, meta=Meta()).close()
+
+    done = CliRunner().invoke(program, ["top", "--replay", str(path)], standalone_mode=False)
+
+    assert (done.return_value, "nothing has happened in it" in done.output) == (1, True), done.output
 
 
 def test_the_table_of_a_moment_is_what_the_report_says_of_it(recorded: Recorded) -> None:

@@ -88,7 +88,7 @@ def test_markers_limit_and_find_leaks_and_sub_processes_count(pytester: pytest.P
 UNASKED = """
 def test_nothing_is_loaded():
     mine = sorted(name for name in sys.modules if name.partition(".")[0] == "ttmem")
-    assert mine == ["ttmem", "ttmem.pytest_plugin", "ttmem.switches"]
+    assert mine == ["ttmem", "ttmem.pytest_plugin"]
     assert "TTMEM" not in os.environ
 
 @pytest.mark.limit_device_memory(dram=0)
@@ -201,6 +201,15 @@ def test_beside_each_other(chip, number):
 
 
 @pytest.mark.slow
+def test_a_worker_without_a_device_is_no_trouble(pytester: pytest.Pytester) -> None:
+    result = run(pytester, NOTHING + SIZES, "--ttmem", "-n", "3")
+
+    result.assert_outcomes(passed=3)
+    assert "dram 2.00 MiB  test_it.py::test_two" in said(result)
+    assert "no test opened a device" not in said(result)
+
+
+@pytest.mark.slow
 def test_workers_of_one_run_are_told_apart_and_told_together(pytester: pytest.Pytester) -> None:
     result = run(pytester, WORKERS, "--ttmem-baseline", "base.json", "-n", "2")
 
@@ -209,6 +218,7 @@ def test_workers_of_one_run_are_told_apart_and_told_together(pytester: pytest.Py
     assert json.loads((pytester.path / "base.json").read_text())["tests"] == {name: {"dram": 4 << 20} for name in names}
     assert said(result).count("dram 4.00 MiB  test_it.py::test_beside_each_other") == 2
     assert "no device memory was reported" not in said(result)
+    assert "no test opened a device" not in said(result)
 
 
 RERUNS = """
@@ -326,3 +336,67 @@ def test_ttnn_without_the_hook_is_named(pytester: pytest.Pytester) -> None:
     result = run(pytester, "import ttnn\n" + NOTHING, "--ttmem")
 
     assert "ttnn runs without the hook: start pytest as `ttmem run -- pytest --ttmem`" in said(result)
+
+
+STORY = """
+import json, random
+
+PARTNER = '''
+import json, sys
+import ttmem
+chip = ttmem.open_device(0x51, index=0)
+handles = {}
+for line in sys.stdin:
+    what, number, size = json.loads(line)
+    if what == "alloc":
+        handles[number] = ttmem.report_buffer_alloc(chip, number, size)
+    else:
+        ttmem.report_free(handles.pop(number))
+    print(flush=True)
+'''
+
+@pytest.mark.parametrize("seed", range(4))
+def test_story(chip, seed):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    partner = subprocess.Popen([sys.executable, "-c", PARTNER], text=True, **pipes)
+
+    def theirs(*order):
+        partner.stdin.write(json.dumps(order) + "\\n")
+        partner.stdin.flush()
+        partner.stdout.readline()
+
+    rng = random.Random(seed)
+    mine, other, held, peak = {}, {}, 0, 0
+    for number in range(1, 1500):
+        is_mine = rng.random() < 0.7
+        alive = mine if is_mine else other
+        if alive and rng.random() < 0.48:
+            key = rng.choice(sorted(alive))
+            size = alive.pop(key)
+            held -= size[0]
+            ttmem.report_free(size[1]) if is_mine else theirs("free", key, 0)
+        else:
+            size = rng.randrange(1, 1 << 20)
+            held += size
+            if is_mine:
+                alive[number] = (size, hold(chip, size, number))
+            else:
+                theirs("alloc", number, size)
+                alive[number] = (size, 0)
+        peak = max(peak, held)
+    partner.communicate()
+    for size, handle in mine.values():
+        ttmem.report_free(handle)
+    with open("truth.json", "a") as file:
+        file.write(json.dumps([f"test_it.py::test_story[{seed}]", peak]) + "\\n")
+"""
+
+
+@pytest.mark.slow
+def test_figures_of_two_processes_are_the_arithmetic_of_their_stories(pytester: pytest.Pytester) -> None:
+    result = run(pytester, STORY, "--ttmem-baseline", "base.json")
+
+    result.assert_outcomes(passed=4)
+    truth = dict(map(json.loads, (pytester.path / "truth.json").read_text().splitlines()))
+    found = json.loads((pytester.path / "base.json").read_text())["tests"]
+    assert {name: figures["dram"] for name, figures in found.items()} == truth

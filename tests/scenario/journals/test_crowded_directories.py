@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.crowds import SOMEBODY, always_changing, junk
+from tests.support.journals.reporters import Nursery
 from tests.support.processes.children import Writer
 from tests.support.processes.native_programs import NativePrograms
 from tests.support.server.server_serving import Daemon, a_daemon
@@ -20,27 +21,11 @@ from ttmem.collector import Collector
 from ttmem.sources import Journals, Places, Roots
 
 CHIP = 0x1A2B
-SOMEBODY = 65_534
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can make files that are another user's")
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 def journals_in(directory: Path) -> Journals:
     return Journals(Places(uid=os.geteuid(), directory=str(directory)))
-
-
-def junk(directory: Path, count: int, *, uid: int | None = None) -> None:
-    """Empty files with names of journals."""
-    for at in range(count):
-        path = directory / f"{at}-1-0000abcd.journal"
-        path.touch()
-        if uid is not None:
-            os.chown(path, uid, uid)
 
 
 @contextmanager
@@ -137,25 +122,6 @@ def test_fifty_thousand_files_of_another_user_cost_little_and_hide_nothing(
                 wait_until(lambda: used(daemon) == {writer.pid: 12345, second.pid: 777})
 
     assert share < 0.08  # of which up to 0.02 go to a daemon that has nothing to do, and 0.05 to one user
-
-
-@contextmanager
-def always_changing(directory: Path) -> Iterator[None]:
-    """A file that comes and goes there, a hundred times a second."""
-    is_over = threading.Event()
-
-    def change() -> None:
-        while not is_over.wait(0.01):
-            (directory / "x.journal").touch()
-            (directory / "x.journal").unlink()
-
-    thread = threading.Thread(target=change)
-    thread.start()
-    try:
-        yield
-    finally:
-        is_over.set()
-        thread.join()
 
 
 def used(daemon: Daemon) -> dict[int, int]:

@@ -2,14 +2,13 @@
 
 import os
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.journals.bad_journals import IDENTITY, Sample
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery
 from tests.support.journals.watching import Row, Watch
 from tests.support.processes.children import IN_A_CONTAINER, Actor
 from tests.support.processes.permitted import needs_chosen_pids, needs_containers
@@ -41,12 +40,6 @@ def ended(watch):
     rows = watch.come_to_rest()["processes"]
     return [(row["state"], row["pid"], row["uid"], row["reason"], row["findings"]) for row in rows]
 """
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.fixture(scope="module")

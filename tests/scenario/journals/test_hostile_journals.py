@@ -10,19 +10,17 @@ import pytest
 
 from tests.support.journals.bad_journals import (
     HEADER,
-    READERS,
     SAMPLE_CHIP,
     AnyReader,
     NativeReader,
     Sample,
     Vandal,
     a_healthy_process,
-    a_sample,
     a_vandal,
     assert_unharmed,
     is_locked,
 )
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery
 from ttmem._native import testing
 from ttmem.events import BufferAllocated, PhaseBegan, encode_record
 
@@ -30,39 +28,10 @@ NAME = "4000-77-0123abcd.journal"
 SCRIBBLING_SECONDS = 0.4
 
 
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
-
-
-@pytest.fixture(scope="module")
-def sample(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    return a_sample(nursery, tmp_path_factory.mktemp("sample"))
-
-
 @pytest.fixture
 def vandal() -> Iterator[Vandal]:
     with a_vandal() as vandal:
         yield vandal
-
-
-@pytest.fixture(params=READERS)
-def read(request: pytest.FixtureRequest, nursery: Nursery, journals: Path) -> Iterator[Callable[[], AnyReader]]:
-    """Makes readers of the directory `journals`, in which a healthy process reports."""
-    healthy = a_healthy_process(nursery, journals)
-    readers: list[AnyReader] = []
-
-    def make() -> AnyReader:
-        while readers:  # one at a time: each has every journal open
-            readers.pop().close()
-        readers.append(READERS[request.param](journals))
-        return readers[-1]
-
-    yield make
-    for reader in readers:
-        reader.close()
-    healthy.kill()
 
 
 @pytest.fixture

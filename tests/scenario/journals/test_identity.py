@@ -3,30 +3,18 @@
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.journals.bad_journals import SAMPLE_CHIP, Sample, a_sample
+from tests.support.journals.bad_journals import SAMPLE_CHIP, Sample
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, forge, name_in, needs_two_users, somebody
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery
 from tests.support.journals.watching import Row, Watch
 from tests.support.processes.programs import command_of
 
 NAME = "4000-77-0123abcd.journal"
 FOREIGN_NAMESPACE = 0xF00D
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
-
-
-@pytest.fixture(scope="module")
-def sample(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    return a_sample(nursery, tmp_path_factory.mktemp("sample"))
 
 
 @pytest.fixture

@@ -2,26 +2,20 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, needs_two_users
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery
 from ttmem.collector import Collector
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Journals, Places, Roots
 
 FURTHER_MOST = 16
 UID = os.geteuid()
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.fixture

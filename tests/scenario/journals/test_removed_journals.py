@@ -1,24 +1,15 @@
 """A journal that is removed while its process lives is still shown, with a finding; and it costs next to nothing."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import Nursery, Reporter
 from tests.support.journals.watching import Watch
 from tests.support.timing.waiting import wait_until
 from ttmem.sources import Places
 from ttmem.sources.journals import UnlistedJournals
 
 CHIP = 0x5EED
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 def a_reporter(nursery: Nursery, journals: Path) -> Reporter:

@@ -18,10 +18,9 @@ from tests.support.journals.bad_journals import (
     NativeReader,
     Sample,
     a_healthy_process,
-    a_sample,
     assert_unharmed,
 )
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery
 from tests.support.processes.programs import command_of
 from ttmem._native import testing
 from ttmem.collector import Collector
@@ -30,17 +29,6 @@ from ttmem.sources import Places, Roots
 NAME = "4000-77-0123abcd.journal"
 NOBODY, SOMEBODY = 65_534, 12_345
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="NOT TESTED: only root can make files that are another user's")
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
-
-
-@pytest.fixture(scope="module")
-def sample(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    return a_sample(nursery, tmp_path_factory.mktemp("sample"))
 
 
 @pytest.fixture(params=READERS)

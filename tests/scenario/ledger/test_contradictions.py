@@ -1,13 +1,12 @@
 """What a chip is said to be: contradictions and impossible figures are findings, and nobody is fooled by them."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.journals.forgeries import FORGER_UID, VICTIM_UID, needs_two_users, reporting
-from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import Nursery, Reporter
 from tests.support.journals.watching import Watch
 from tests.support.machine.driver_tree import DriverTree
 from ttmem.analysis.fit import Need, candidates
@@ -24,12 +23,6 @@ TRUE = 'arch="wormhole_b0", board="n300", capacities={0: 12 << 30}'
 FALSE = 'arch="wormhole_b0", board="FAKE", capacities={0: 1024}'
 BLANK = ""
 FACTS = (0, "wormhole_b0", "n300", (8, 8), (12, 64), (12 * GIB, *[0] * 9), 0)
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.fixture

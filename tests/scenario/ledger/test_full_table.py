@@ -10,19 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import Nursery, Reporter
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, testing
 from ttmem.devices import Kind, Pool
 
 TABLE = 64
 BUFFER_TYPES = {0: Pool.DRAM, 1: Pool.L1, 3: Pool.L1_SMALL}
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 class Crowd:

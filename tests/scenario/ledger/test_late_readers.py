@@ -1,11 +1,8 @@
 """Readers that attach, or find their place again, while a process reports at full speed."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.support.journals.reporters import Command, Nursery, a_nursery
+from tests.support.journals.reporters import Command, Nursery
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, testing
 from ttmem.devices import Pool
@@ -13,12 +10,6 @@ from ttmem.devices import Pool
 SIZE = 100
 CALLS = 40_000
 ROUNDS, ATTACHES = 6, 40
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 def one_at_a_time(target: int, calls: int) -> list[Command]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter
 from ttmem._native import Ledger, testing
 from ttmem.devices import BinaryStatus, Kind, Pool
 
@@ -45,12 +45,6 @@ class Told:
 
     def device_names(self) -> set[str]:
         return {row["name"] or hex(row["unique_id"]) for row in self.rows["devices"]}
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.fixture

@@ -1,12 +1,9 @@
 """The overview of real processes: sums over their chips; one process close up lists the largest and oldest."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, a_nursery, attach
+from tests.support.journals.reporters import CHIP_FACTS, Nursery, Reporter, attach
 from tests.support.processes.programs import a_program
 from tests.support.server.server_bytes import alloc, kernel_load
 from tests.support.server.server_serving import an_engine
@@ -18,12 +15,6 @@ from ttmem.snapshot import ProcessUsage, Snapshot
 
 CORES = "0,0-7,7"
 DRAM, L1, CB, PROGRAM, FABRIC = 0, 1, 2, 3, 6
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 def a_busy_process(nursery: Nursery, directory: Path, chips: range) -> Reporter:

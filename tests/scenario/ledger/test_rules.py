@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.journals.reporters import Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import Nursery, Reporter
 from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger, testing
 from ttmem.devices import Kind, Pool
@@ -57,12 +57,6 @@ class Story:
 
     def begin(self, name: str) -> int:
         return int(self.say("begin_phase", self.say("intern", name)))
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """A parent mesh and its submesh: two allocators of one process over one chip."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.faces.json_documents import opened
-from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.journals.reporters import Nursery
 from tests.support.simulated.whole_rows import check_overview
 from ttmem._native import Ledger
 from ttmem.cli.program import run_program
@@ -15,12 +14,6 @@ from ttmem.cli.program import run_program
 PER_BANK, BANKS, ADDRESS = 0x1000, 12, 0x100040
 DRAM = 0
 FACTS = ("wormhole_b0", "n300", (8, 8), (BANKS, 64), (0,) * 10, 0)
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.mark.parametrize("is_late", [False, True])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.journals.reporters import CHIP_FACTS, Command, Nursery, Reporter, a_nursery
+from tests.support.journals.reporters import CHIP_FACTS, Command, Nursery, Reporter
 from tests.support.server.server_bytes import alloc, free, kernel_load
 from tests.support.server.server_serving import Engine, an_engine
 from tests.support.simulated.whole_rows import WholeRows
@@ -23,12 +23,6 @@ CORE_SETS = ("0,0-7,7", "0,0-3,3", "1,1")
 CHIPS, STRANGER = 5, 200
 STEPS, CALLS = 12, 8
 DRAM, L1, L1_SMALL = 0, 1, 3
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with a_nursery() as nursery:
-        yield nursery
 
 
 @pytest.fixture

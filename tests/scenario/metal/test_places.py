@@ -90,7 +90,11 @@ def test_kernels_are_listed_with_what_their_programs_did(tracker: GraphTracker, 
         workload.destroy()
 
     [reader] = [row for row in table.rows if row.name == "reader"]
-    assert (reader.binary_bytes, reader.core_count, reader.seed_rule_bytes) == (2352, 16, 4096 * 16)  # whole pages
+    assert (reader.binary_bytes, reader.core_count, reader.binary_times_cores_bytes) == (
+        2352,
+        16,
+        4096 * 16,
+    )  # whole pages
     assert (reader.kind, reader.found_by, reader.core_type) == (
         Kind.KERNEL_APPLICATION,
         FoundBy.OWNER,

@@ -12,11 +12,12 @@ import duckdb
 import pytest
 
 from tests.support.traces.decoded import Decoded, decoded
+from ttmem.cli.common.progress import reading
 from ttmem.cli.program import run_program
 from ttmem.devices import Pool
 from ttmem.export.perfetto import lanes, write_perfetto
 from ttmem.recording import Ending, Lives, Recording
-from ttmem.recording.timeline import Span
+from ttmem.recording.timeline import Span, Timeline
 
 ROOT = Path(__file__).parents[3]
 COUNTERS = {"dram": "DRAM", "l1": "L1", "l1_small": "L1_SMALL", "trace": "trace"}
@@ -30,8 +31,8 @@ class Played(NamedTuple):
     launch_count: int
 
 
-def played(directory: Path, name: str, stride: int, rounds: int) -> Played:
-    environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(directory)}
+def played(directory: Path, name: str, stride: int, rounds: int, **environment: str) -> Played:
+    environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(directory), **environment}
     command = [sys.executable, "-m", "tests.support.recorded.exported", name, str(stride), str(rounds)]
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -72,6 +73,17 @@ def test_counters_of_a_trace_are_the_models_figures_at_each_moment(resnet: Playe
     assert_counters_are_the_models(trace, resnet)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("ring", [{}, {"TTMEM_RING": "16"}], ids=["followed", "lapped"])
+@pytest.mark.parametrize("name", ["llama-8b", "leaky", "cb-clash", "cache-growth", "unsafe-trace"])
+def test_every_workload_is_exported_as_it_was(journals: Path, tmp_path: Path, name: str, ring: dict[str, str]) -> None:
+    stride = 300 if name in ("llama-8b", "leaky") else 2
+    story = played(journals, name, stride, 2, **ring)
+
+    assert len(story.moments) > 5
+    assert_counters_are_the_models(trace_of(story.path), story)
+
+
 def test_a_trace_has_every_launch_and_phase(resnet: Played) -> None:
     trace = trace_of(resnet.path)
 
@@ -102,6 +114,16 @@ def test_a_part_of_a_recording_begins_with_what_was_held_then(resnet: Played) ->
     times = [time for points in trace.counters.values() for time, _ in points] + [time for _, time, _ in trace.instants]
     assert from_ns == min(times) < max(times) <= until_ns
     assert [name for name, _, _ in trace.slices] == ["part 2", "part 3", "part 4"]
+
+
+def test_how_far_it_is_counts_every_event_of_every_way_through(resnet: Played) -> None:
+    recording = Recording(resnet.path)
+    with reading(recording) as progress:
+        for times in (1, 2):
+            list(Lives(recording).batches())
+            assert progress.done == progress.total == times * recording.row_count
+        Timeline(recording)
+        assert progress.done == progress.total == 3 * recording.row_count
 
 
 def spans(*times: tuple[int, int]) -> list[Span]:

@@ -189,13 +189,13 @@ class OracleProcess:
         cores: int,
         *,
         exact: int = 0,
-        seed_rule: int = 0,
+        by_rule: int = 0,
         pool: int | Pool = 0,
     ) -> Life:
         """Exact bytes where known, else the rule binary x cores, marked as an estimate."""
-        product = 0 if clamped(seed_rule) else clamped(binary) * cores
-        self._note_sizes(binary, exact, seed_rule, product)
-        rule = clamped(seed_rule) or clamped(product)
+        product = 0 if clamped(by_rule) else clamped(binary) * cores
+        self._note_sizes(binary, exact, by_rule, product)
+        rule = clamped(by_rule) or clamped(product)
         charge = clamped(exact) or rule
         known = kind if kind in KERNELS else Kind.KERNEL_UNKNOWN
         place = pool or POOL_OF_KERNEL.get(known, Pool.KERNEL)  # type: ignore[arg-type]

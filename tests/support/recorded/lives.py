@@ -47,7 +47,19 @@ def compare_lives(recording: Recording, noted: Iterable[tuple[int, _Use, list[tu
             assert sorted(_told(life) for life in sure if not life.flags & LifeFlag.IS_PART) == sorted(
                 _listed(row) for row in alive
             )
+        _compare_ranges(recording, lives, at_ns)
     return len(lives)
+
+
+def _compare_ranges(recording: Recording, lives: list[Life], at_ns: int) -> None:
+    """From a moment on is what was not over by then; until it is what had begun, and what was alive then is alive."""
+    begun = {life.begin_sequence: is_alive_at(life, at_ns) for life in lives if life.begin_ns <= at_ns}
+    until = {life.begin_sequence: life.ending is Ending.ALIVE for life in Lives(recording, until_ns=at_ns).rows()}
+    assert until.keys() == begun.keys()
+    if not any(life.ending is Ending.LOST for life in lives):
+        assert until == begun
+    later = {life.begin_sequence for life in lives if not life.latest_end_ns or life.latest_end_ns >= at_ns}
+    assert {life.begin_sequence for life in Lives(recording, from_ns=at_ns).rows()} == later
 
 
 def _told(life: Life) -> tuple[Any, ...]:

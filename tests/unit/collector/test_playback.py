@@ -9,7 +9,8 @@ import pytest
 
 from tests.support.processes.children import Actor
 from ttmem.collector import Collector
-from ttmem.collector.playback import Keys, Playback, RecordedHistory
+from ttmem.collector.playback import Keys, Playback
+from ttmem.collector.recorded_history import RecordedHistory
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.recording import Meta, Recording, RecordingWriter

@@ -152,7 +152,12 @@ def test_a_kernel_keeps_its_program_and_both_of_its_sizes() -> None:
 
     assert isinstance(event, events.KernelLoaded)
     assert event.kind is Kind.KERNEL_FABRIC
-    assert (event.program, event.reserved_bytes, event.seed_rule_bytes, event.core_count) == (77, 16_384, 57_344, 16)
+    assert (event.program, event.reserved_bytes, event.binary_times_cores_bytes, event.core_count) == (
+        77,
+        16_384,
+        57_344,
+        16,
+    )
 
 
 def test_a_circular_buffer_packs_address_and_core_set_into_one_word() -> None:

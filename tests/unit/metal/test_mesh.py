@@ -279,7 +279,7 @@ def test_the_allocation_servers_rule_overstates_fabric_by_its_core_count() -> No
         told = [call for call in heard.of("kernel") if call.facts.program == fabric.id]
 
         exact = sum(call.facts.exact_bytes for call in told)
-        seeds = sum(call.facts.seed_rule_bytes for call in told)
+        seeds = sum(call.facts.binary_times_cores_bytes for call in told)
         assert exact == fabric.code_bytes
         assert seeds == fabric.payload_bytes(2048) * fabric.core_count
         assert seeds > (fabric.core_count - 1) * exact

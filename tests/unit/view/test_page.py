@@ -16,6 +16,7 @@ from tests.support.simulated.figures import (
 )
 from tests.support.simulated.read_figures import CHIP, Canned, a_chip, a_reading, readings_of
 from ttmem.collector.runtime_counters import RuntimeCounters
+from ttmem.devices import Pool
 from ttmem.snapshot import Finding, Foreign, Snapshot
 from ttmem.snapshot.values import replace
 from ttmem.view import plain
@@ -182,19 +183,28 @@ def test_a_pid_of_a_hidden_namespace_is_marked() -> None:
 
 
 def test_pools_without_room_for_a_column_are_not_left_out() -> None:
-    pools = [(1, 0, pool, (pool + 1) * MIB, 0, 1, MIB, NOON_NS, False) for pool in range(10)]
+    sizes = {pool: (pool + 1) * MIB for pool in range(10) if pool != Pool.CB}
+    pools = [(1, 0, pool, size, 0, 1, MIB, NOON_NS, False) for pool, size in sizes.items()]
     snapshot = a_snapshot(devices=[a_device()], processes=[a_process()], process_pools=pools)
 
     text = text_of(snapshot, width=80)
 
-    assert all(f"{number}.0" in text or f"{number}.00" in text for number in range(1, 11))
+    numbers = [size // MIB for size in sizes.values()]
+    assert all(f"{number}.0" in text or f"{number}.00" in text for number in numbers)
+
+
+def test_circular_buffers_whose_union_is_not_known_are_left_out() -> None:
+    pools = [(1, 0, pool, 3 * MIB, 0, 1, MIB, NOON_NS, False) for pool in (Pool.DRAM, Pool.CB)]
+    text = text_of(a_snapshot(devices=[a_device()], processes=[a_process()], process_pools=pools), width=80)
+
+    assert text.count("3.00 MiB") == 1
 
 
 def test_with_nothing_to_show_the_page_says_what_to_do() -> None:
     text = plain(nothing_to_show(a_snapshot(foreign=(Foreign("/dev/shm/ttmem-7", 7, "eve"),))))
 
     assert "Nothing reports device memory now" in text
-    assert "(embedded collector looked in " in text
+    assert "(looked in " in text
     assert "ttmem run -- python model.py" in text
     assert "TT_ALLOC_TRACKING_ENABLED=1 ./app  reports by socket to ttmem serve, if that runs" in text
     assert "foreign: eve (uid 7)" in text

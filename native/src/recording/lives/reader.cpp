@@ -366,6 +366,7 @@ uint32_t LifeReader::begin_life(Player& player, const RecordCopy& words) {
     life.phase = player.open.empty() ? 0 : player.open.back();
     life.chips = chips_of(player, words.target());
     life.thread = thread_of(player, words);
+    life.core_set = text_of(player, EntryFields(words, player.facts.is_socket).core_set);
     player.alive.insert(words.sequence(), slot);
     if ((life.flags & (kIsPart | kIsView)) == 0) player.last_of[place_key(words)] = {words.id, words.kind()};
     return slot;
@@ -402,7 +403,7 @@ void LifeReader::end_life(Player& player, uint32_t slot, LifeEnding ending, uint
     put(LifeColumn::requested, its.asked);
     put(LifeColumn::per_bank, its.per_bank);
     put(LifeColumn::core_count, its.core_count);
-    put(LifeColumn::core_set, text_of(player, its.core_set));
+    put(LifeColumn::core_set, life.core_set);
     put(LifeColumn::page_bytes, its.page);
     put(LifeColumn::layout, its.layout);
     put(LifeColumn::begin_ns, words.time);

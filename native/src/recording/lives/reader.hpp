@@ -84,7 +84,7 @@ private:
         RecordCopy words;
         Site site;
         uint64_t begin_bytes = 0, begin_mark = 0, begin_launch = 0, flags = 0;
-        uint32_t phase = 0, chips = 0, thread = 0;
+        uint32_t phase = 0, chips = 0, thread = 0, core_set = 0;
     };
     struct Last {  // that a thread allocated in a pool of a target
         uint64_t id = 0;

@@ -3,14 +3,25 @@
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+
+from ttmem.cli.common.progress import reading
 
 if TYPE_CHECKING:
     from ttmem.recording import Recording
 
-__all__ = ["growing_options", "show_growing"]
+__all__ = ["Growing", "growing_options", "show_growing"]
+
+
+class Growing(NamedTuple):
+    """What was asked."""
+
+    name: str  # leaks, growth or temporary
+    pool_word: str | None
+    chip: str | None
+    warmup_count: int
 
 
 def growing_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,15 +46,15 @@ def growing_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def show_growing(
     recording: "Recording",
-    growing: str,
+    question: Growing,
     *,
-    warmups: int,
     most: int,
     is_json: bool,
     is_ascii: bool,
     is_colourless: bool,
 ) -> None:
     """Prints one of the three answers."""
+    from ttmem.devices import Pool
     from ttmem.figures import growing as figures
     from ttmem.snapshot.codec import encoded
     from ttmem.view import growth as pages
@@ -52,16 +63,19 @@ def show_growing(
 
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode)
+    pool = Pool[question.pool_word.upper()] if question.pool_word else None
+    warmups, chip = question.warmup_count, question.chip
     answer: Any
-    if growing == "leaks":
-        answer = found = figures.leaks(recording, warmups=warmups)
-        lines = pages.leak_page(found, options, most)
-    elif growing == "growth":
-        answer = grown = figures.growth(recording, warmups=warmups)
-        lines = pages.growth_page(grown, options, most)
-    else:
-        answer = gone = figures.temporary(recording)
-        lines = pages.temporary_page(gone, options, most)
+    with reading(recording):
+        if question.name == "leaks":
+            answer = found = figures.leaks(recording, warmups=warmups, pool=pool, chip=chip)
+            lines = pages.leak_page(found, options, most)
+        elif question.name == "growth":
+            answer = grown = figures.growth(recording, warmups=warmups, pool=pool, chip=chip)
+            lines = pages.growth_page(grown, options, most)
+        else:
+            answer = gone = figures.temporary(recording, pool=pool, chip=chip)
+            lines = pages.temporary_page(gone, options, most)
     if is_json:
         click.echo(encoded(answer, is_pretty=screen.is_terminal).decode())
     else:

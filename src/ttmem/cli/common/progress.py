@@ -9,14 +9,18 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ttmem.view.bars import bar
 from ttmem.view.texts import tight_count_text
 
-__all__ = ["Progress"]
+if TYPE_CHECKING:
+    from ttmem.recording import Recording
+
+__all__ = ["Progress", "reading"]
 
 _FIRST_SECONDS, _STEP_SECONDS = 1.0, 0.1
 _BAR_COLUMNS = 16
@@ -85,6 +89,23 @@ class Progress:
         drawn = "".join(span.text for span in bar(share, share, _BAR_COLUMNS, is_ascii=self._is_ascii))
         amounts = f"{self.done:,} of {self.total:,} {self._unit}"
         return f"{self._text} {drawn} {int(share * 100)} %  {amounts}  {speed}  {left}".rstrip()
+
+
+@contextmanager
+def reading(*recordings: "Recording") -> Iterator[Progress]:
+    """Shows how far the reading of recordings is. An answer may go through one again: then there is that much more."""
+    names = " and ".join(recording.path.name for recording in recordings)
+    once = sum(recording.row_count for recording in recordings)
+    with Progress(f"reading {names}", total=once) as progress:
+
+        def read(count: int) -> None:
+            if progress.done + count > progress.total:
+                progress.total += max(once, count)
+            progress.advance(count)
+
+        for recording in recordings:
+            recording.on_read = read
+        yield progress
 
 
 def _time_text(seconds: float) -> str:

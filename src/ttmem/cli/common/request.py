@@ -16,7 +16,7 @@ from ttmem.snapshot.selection import device_test, is_device_name, known_devices
 from ttmem.snapshot.values import Device, replace
 from ttmem.view.process_table import COLUMNS
 from ttmem.view.table import clean
-from ttmem.view.texts import plural
+from ttmem.view.texts import looked_text, plural
 
 if TYPE_CHECKING:
     from ttmem.snapshot.telemetry import ChipTelemetry
@@ -270,7 +270,7 @@ def _nothing_text(snapshot: Snapshot) -> str:
     more_count = len(findings) - 1
     more = f" (and {plural(more_count, 'more finding', 's')}: ttmem ps --json)" if more_count > 0 else ""
     ended = f"; {len(snapshot.ended)} ended, shown by --all" if snapshot.ended else ""
-    where = f"{snapshot.source} looked in {', '.join(snapshot.places)}"
+    where = looked_text(snapshot.source, snapshot.places)
     return f"no process reports ({where}{ended}){theirs}{clean(note)}{more}"
 
 

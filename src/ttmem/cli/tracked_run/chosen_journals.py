@@ -40,8 +40,13 @@ class ChosenJournals:
         self.look(is_hurried=True)
         ledger.drain()
         deadline = time.monotonic() + _SETTLE_SECONDS
-        while ledger.is_settling() and time.monotonic() < deadline:
+        while (ledger.is_settling() or self._has_unnoticed_death()) and time.monotonic() < deadline:
             ledger.run(_STEP_SECONDS)
+
+    def _has_unnoticed_death(self) -> bool:
+        """Whether the ledger takes a process for alive that has ended."""
+        live = [process.pid for process in self._collector.overview().live if process.is_visible]
+        return any(_start_ticks(pid) is None for pid in live)
 
     @property
     def is_over(self) -> bool:

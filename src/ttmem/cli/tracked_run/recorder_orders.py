@@ -14,15 +14,15 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 from ttmem.analysis.alive import AliveSum, sums_of
+from ttmem.analysis.together import TogetherPeak, holders_at, together_peaks
 from ttmem.cli.tracked_run.chosen_journals import ChosenJournals
 from ttmem.cli.tracked_run.recording_run import LiveRecording
 from ttmem.collector import Collector
-from ttmem.collector.recorded import Moment
 from ttmem.collector.watched import core_peaks
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
@@ -32,7 +32,7 @@ from ttmem.view.device_tables import device_word
 
 __all__ = ["RecorderOrders"]
 
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.005  # who is found soon is known to have ended when it ends
 _MOST_LINES = 20
 
 
@@ -44,6 +44,9 @@ class RecorderOrders:
         self._collector = collector
         self._journals = journals
         self._has_ended = False
+        self._sampled_ns = 0
+        self._running: set[int] = set()  # keys of processes
+        self._known: set[int] = set()
         self._answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
             "sample": self._sample,
             "cores": self._cores,
@@ -80,22 +83,39 @@ class RecorderOrders:
 
     def _sample(self, order: dict[str, Any]) -> dict[str, Any]:
         self._catch_up()
+        began_ns, self._sampled_ns = self._sampled_ns, time.monotonic_ns()
         _, chips, processes, _ = self._collector.ledger.sample()
+        pools = {
+            (unique_id, Pool.numbered(pool)): [high, used]
+            for _, unique_id, _, rows in chips
+            for pool, used, high, _ in rows
+        }
+        if began_ns and self._has_several(processes):
+            recording = Recording(self._recording.directory)
+            for name, peak in together_peaks(recording, began_ns, self._sampled_ns).items():
+                if name in pools:
+                    pools[name][0] = max(pools[name][1], peak.size_bytes)
         return {
-            "at_ns": time.monotonic_ns(),
+            "at_ns": self._sampled_ns,
             "wall_ns": time.time_ns(),
-            "process_count": len(processes),
             "trouble": self._recording.trouble,
             "chips": [
                 {
                     "chip": unique_id,
                     "number": number,
-                    "name": name,
-                    "pools": {Pool.numbered(pool).word: [high, used] for pool, used, high, _ in pools},
+                    "pools": {pool.word: figures for (chip, pool), figures in pools.items() if chip == unique_id},
                 }
-                for number, unique_id, name, pools in chips
+                for number, unique_id, *_ in chips
             ],
         }
+
+    def _has_several(self, processes: Sequence[Any]) -> bool:
+        """Whether more than one process did anything since the last sample: then the order in which they were read is
+        not that of time."""
+        running = {row[0] for row in processes if row[3]}
+        several, self._running = running | self._running | {row[0] for row in processes} - self._known, running
+        self._known |= {row[0] for row in processes}
+        return len(several) > 1
 
     def _cores(self, order: dict[str, Any]) -> dict[str, Any]:
         found = {
@@ -114,18 +134,19 @@ class RecorderOrders:
         return {peak.chip: peak for peak in peaks}
 
     def _holders(self, order: dict[str, Any]) -> dict[str, Any]:
-        chip = order["chip"]
+        chip, from_ns, until_ns = order["chip"], order["from_ns"], order["until_ns"]
         is_core = order["pool"] == "l1_per_core"
         core = self._core_peaks(order).get(chip) if is_core else None
         self._catch_up()
         recording = Recording(self._recording.directory)
         pool = Pool.L1 if is_core else Pool[order["pool"].upper()]
-        peaks = [] if is_core else recording.peaks(order["from_ns"], order["until_ns"])
-        peak = next((one for one in peaks if (one.chip, one.pool) == (chip, pool.number)), None)
-        moment = Moment(recording, peak=peak, core=core)
-        rows = {process.key: moment.allocations(process.key) for process in moment.snapshot.live}
-        device = next(usage.device for usage in moment.snapshot.devices if usage.device.unique_id == chip)
-        return _told(device, sums_of(rows, {}, {}, device=device.number, pool=pool.number, by=("site", "operation")))
+        if core is not None:
+            time_ns = core.time_ns
+        else:
+            time_ns = together_peaks(recording, from_ns, until_ns).get((chip, pool), TogetherPeak(0, until_ns)).time_ns
+        devices = self._collector.snapshot().devices
+        device = next(usage.device for usage in devices if usage.device.unique_id == chip)
+        return _told(device, holders_at(recording, chip, pool, time_ns, until_ns))
 
     def _alive(self, order: dict[str, Any]) -> dict[str, Any]:
         self._catch_up()

@@ -161,7 +161,7 @@ def _words(kernel_id: int, kind: Kind, load: KernelLoad, pool: int, found_by: Fo
         index(load.size_bytes),
         index(load.core_count),
         index(known.exact_bytes or 0),
-        index(known.seed_rule_bytes or 0),
+        index(known.binary_times_cores_bytes or 0),
         index(known.program),
         pool,
         _native.client.intern(_site_text(known)) if known.name or known.packed_bytes else 0,

@@ -117,7 +117,7 @@ def track_kernels(host: Host, program: Program) -> None:
             core_type=kernel.core_type,
             owner=program.kernel_type,
             exact_bytes=kernel.code_bytes,
-            seed_rule_bytes=payload_bytes * core_count,
+            binary_times_cores_bytes=payload_bytes * core_count,
             payload_bytes=payload_bytes,
             image=kernel.image,
             packed_bytes=kernel.binaries,

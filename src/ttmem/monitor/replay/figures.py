@@ -1,5 +1,7 @@
 """The figures of a recording for the monitor, reduced to what the flags -i, -u and -p select."""
 
+from ttmem.collector.recorded import Moment
+from ttmem.errors import SelectionError
 from ttmem.figures.replay_clock import ReplayClock
 from ttmem.figures.replayed import RecordedFigures
 from ttmem.monitor.feed import WordsOf, selected_overview
@@ -7,6 +9,7 @@ from ttmem.monitor.options import Options
 from ttmem.recording import Recording
 from ttmem.snapshot import Selection
 from ttmem.snapshot.usage import Snapshot
+from ttmem.snapshot.values import replace
 
 __all__ = ["SelectedReplay", "selected_replay"]
 
@@ -16,15 +19,26 @@ class SelectedReplay(RecordedFigures):
 
     selection = Selection()
     words_of: WordsOf | None = None
+    _has_looked = False
 
     def overview(self) -> Snapshot:
+        """A chip that is not there at this moment may be there at another; one that never is, is a SelectionError."""
+        if not self._has_looked:
+            self._choose()
         overview = super().overview()
-        if not overview.devices:
-            return overview  # a moment before the first program
+        try:
+            return selected_overview(overview, self.selection)
+        except SelectionError:
+            return replace(overview, devices=(), processes=())
+
+    def _choose(self) -> None:
+        at_the_end = Moment(self.recording).snapshot
         if self.words_of is not None:
-            known = tuple(usage.device for usage in overview.devices)
+            known = tuple(usage.device for usage in at_the_end.devices)
             self.selection = self.selection._replace(devices=self.words_of(self.telemetry, known))
-        return selected_overview(overview, self.selection)
+        if self.selection.devices:
+            selected_overview(at_the_end, self.selection)
+        self._has_looked = True
 
 
 def selected_replay(options: Options, recording: Recording, clock: ReplayClock) -> SelectedReplay:

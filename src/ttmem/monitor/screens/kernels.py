@@ -132,8 +132,8 @@ COLUMNS = (
         "size",
         "SIZE x CORES",
         "SxC",
-        lambda row: _size_cell(row.seed_rule_bytes),
-        lambda row: _known(row.seed_rule_bytes),
+        lambda row: _size_cell(row.binary_times_cores_bytes),
+        lambda row: _known(row.binary_times_cores_bytes),
         rank=3,
     ),
     KernelColumn(

@@ -40,17 +40,14 @@ def app_rows(
 def held_bytes(process: ProcessUsage, held: ProcessDevice, *pools: Pool) -> int | None:
     """What a process holds of some pools of a chip; None if that is not known of one of them. Of circular buffers what
     cores give up for them: those of several programs lie on top of each other."""
-    used = 0
+    used, shown = 0, {usage.pool: usage.used_bytes for usage in held.shown_pools}
+    is_silent = any(usage.pool not in shown for usage in held.pools if usage.pool in pools)
     for pool in pools:
-        if pool is Pool.CB and held.activity.footprint:
-            used += held.activity.footprint.planned_bytes
-            continue
-        found = next((usage.used_bytes for usage in held.pools if usage.pool is pool), None)
-        if found is None and (
-            process.origin == "unknown" or (process.source == "runtime" and pool not in BANKED_POOLS)
+        if pool not in shown and (
+            is_silent or process.origin == "unknown" or (process.source == "runtime" and pool not in BANKED_POOLS)
         ):
             return None
-        used += found or 0
+        used += shown.get(pool, 0)
     return used
 
 

@@ -70,7 +70,7 @@ def test_kernels_are_reported_once_each_with_all_that_is_known() -> None:
         assert reader.facts.core_type is CoreType.TENSIX
         assert reader.facts.exact_bytes == 2352 * 64
         assert reader.facts.payload_bytes == 4096
-        assert sum(call.facts.seed_rule_bytes for call in heard.of("kernel")) == 12_288 * 64
+        assert sum(call.facts.binary_times_cores_bytes for call in heard.of("kernel")) == 12_288 * 64
         assert "binary_ng" in reader.facts.source_path
 
 

@@ -35,7 +35,7 @@ def test_a_table_is_never_larger_than_the_screen(
 
 @pytest.mark.parametrize("area", SIZES)
 def test_every_size_shows_all_of_a_kernel(area: DrawArea) -> None:
-    row = a_kernel_row(3, name="writer", exact_bytes=5 * MIB, seed_rule_bytes=6 * MIB, launch_count=1_234)
+    row = a_kernel_row(3, name="writer", exact_bytes=5 * MIB, binary_times_cores_bytes=6 * MIB, launch_count=1_234)
     [line] = [line for line in drawn(a_kernel_table(rows=(row,)), area).splitlines() if "writer" in line]
 
     for words in ("10", "app", "owner", "2.00K", "64", "5.00M", "6.00M", "1,234", "1,233"):

@@ -1,4 +1,5 @@
-"""The block per device that the seeds' monitor was to print: L1 by buffers, circular buffers and kernels of each type.
+"""The block per device that the older monitor, `tt_smi_umd`, prints: L1 by buffers, circular buffers
+and kernels of each type.
 
     Device 0 (Blackhole):
       L1 Memory:
@@ -22,7 +23,7 @@ from ttmem.view.device_tables import device_word
 from ttmem.view.table import clean
 from ttmem.view.texts import UNKNOWN
 
-__all__ = ["seed_blocks"]
+__all__ = ["older_monitor"]
 
 NOTHING = "No devices: no program has reported one, and the driver shows none.\n"
 
@@ -36,7 +37,7 @@ _TYPES = {
 _VALUE_AT, _COUNT_AT = 20, 28  # columns
 
 
-def seed_blocks(snapshot: Snapshot) -> str:
+def older_monitor(snapshot: Snapshot) -> str:
     """One block per device, a blank line between; one line if there is no device."""
     if not snapshot.devices:
         return NOTHING
