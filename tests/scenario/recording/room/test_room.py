@@ -9,7 +9,7 @@ import pytest
 
 from ttmem.metal.workloads import WORKLOADS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 ROUNDS = {"resnet-trace": 2, "cache-growth": 4}
 SLOW_ROUNDS = {"llama-8b": 6, "galaxy-70b": 2, "leaky": 8, "resnet-trace": 6}
 ADVISED = {"resnet-trace": "trace_region_size l1_small_size worker_l1_size"}
@@ -17,7 +17,7 @@ SLOW_ADVISED = {"llama-8b": "trace_region_size worker_l1_size", "cache-growth": 
 
 
 def played(script: str, *words: object, journals: Path, ring: int | None = None) -> str:
-    command = [sys.executable, "-m", f"tests.support.recorded.{script}", *map(str, words)]
+    command = [sys.executable, "-m", f"tests.support.recorded.room.{script}", *map(str, words)]
     environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(journals)}
     if ring is not None:
         environ["TTMEM_RING"] = str(ring)

@@ -1,7 +1,7 @@
 """Plays a workload while it is recorded, and says of the recording alone what each core held, how low buffers came, how
 much room launches had and what was free, and whether that is what the runtime's calls add up to:
 
-    python -m tests.support.recorded.core_story NAME ROUNDS
+    python -m tests.support.recorded.room.core_story NAME ROUNDS
 
 The judge is plain arithmetic over the calls that the runtime model makes; it knows neither ledger nor recording.
 In a process of its own, since a journal never forgets a chip. Prints how many figures were compared.
