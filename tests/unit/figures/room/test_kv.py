@@ -1,5 +1,6 @@
 """A KV cache is known by its shape, among all that lies in DRAM."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from ttmem.figures.room.kv import blocks_of
 MIB = 1 << 20
 
 
-def row(tensor: str, size_bytes: int, site: str = "model.py:3 load") -> list[Any]:
+def row(tensor: str, size_bytes: int, site: str = "model.py:3 load") -> Sequence[Any]:
     """As `Ledger.allocations` has it, with what matters here."""
     found: list[Any] = [None] * 27
     found[1], found[3], found[5] = Kind.BUFFER.number, Pool.DRAM.number, size_bytes
@@ -36,5 +37,5 @@ def test_blocks_of_all_layers_are_counted_once() -> None:
         [],
     ],
 )
-def test_other_tensors_are_none(rows: list[list[Any]]) -> None:
+def test_other_tensors_are_none(rows: list[Sequence[Any]]) -> None:
     assert blocks_of(rows) is None
