@@ -63,7 +63,7 @@ def _peak(steps: list[_Step]) -> TogetherPeak:
 
 
 def holders_at(recording: Recording, chip: int, pool: Pool, time_ns: int, until_ns: int) -> list[AliveSum]:
-    """Which lines and operations had a pool of a chip at a moment, the largest first, by all that was read up to another
+    """Which lines and operations had a pool of a chip at a moment, the largest first, by what was read up to another
     moment."""
     sums: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
     for life in Lives(recording, from_ns=time_ns, until_ns=until_ns, events=()).rows():
