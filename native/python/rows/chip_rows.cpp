@@ -6,6 +6,7 @@
 
 #include "journal/kernel_name.hpp"
 #include "ledger/book/entry_fields.hpp"
+#include "ledger/places/regions.hpp"
 #include "python/rows/rows.hpp"
 
 namespace nb = nanobind;
@@ -15,40 +16,30 @@ namespace {
 
 constexpr size_t kNameMost = 512;  // of a kernel
 
-nb::tuple gap_row(const Taken& taken, const Gaps& gaps) {
-    return nb::make_tuple(taken.unplaced, taken.count, gaps.used, gaps.lowest, gaps.highest, gaps.largest, gaps.count);
-}
-
 nb::list span_rows(const Spans& spans) {
     nb::list rows;
     for (const auto& [begin, end] : spans) rows.append(nb::make_tuple(begin, end));
     return rows;
 }
 
-// The smallest hole that is distinguished if at most that many stretches are.
-uint64_t least_hole(const Spans& spans, size_t most) {
-    if (spans.size() <= most) return 0;
-    std::vector<uint64_t> holes;
-    for (size_t i = 1; i < spans.size(); ++i) holes.push_back(spans[i].first - spans[i - 1].second);
-    const auto middle = holes.begin() + static_cast<std::ptrdiff_t>(most - 1);
-    std::nth_element(holes.begin(), middle, holes.end(), std::greater<>());
-    return *middle + 1;  // of equal ones none: there may be any number of them
-}
-
 nb::list stretch_rows(const Taken& taken, size_t most) {
     nb::list rows;
-    const uint64_t least = least_hole(taken.spans, std::max<size_t>(most, 1));
-    for (size_t i = 0; i < taken.spans.size();) {
-        auto [begin, end] = taken.spans[i];
-        uint64_t count = taken.counts[i], hole_bytes = 0;
-        for (++i; i < taken.spans.size() && taken.spans[i].first - end < least; ++i) {
-            hole_bytes += taken.spans[i].first - end;
-            end = taken.spans[i].second;
-            count += taken.counts[i];
-        }
-        rows.append(nb::make_tuple(begin, end, count, hole_bytes));
-    }
+    for (const Stretch& one : stretches_of(taken, most))
+        rows.append(nb::make_tuple(one.begin, one.end, one.count, one.hole_bytes));
     return rows;
+}
+
+template <typename Value>
+nb::object unless_none(const std::optional<Value>& value) {
+    return value ? nb::cast(*value) : nb::none();
+}
+
+nb::tuple pool_row(const Taken& taken, const Gaps& gaps, const std::optional<Bounds>& bounds, size_t most) {
+    const auto free = bounds ? bounds->largest_free(taken, gaps) : std::nullopt;
+    const auto holes = bounds ? bounds->hole_count(taken, gaps) : std::nullopt;
+    nb::object lies = bounds ? nb::object(nb::make_tuple(bounds->begin, bounds->end)) : nb::object(nb::none());
+    return nb::make_tuple(taken.unplaced, taken.count, gaps.used, gaps.lowest, gaps.highest, lies, unless_none(free),
+                          unless_none(holes), stretch_rows(taken, most));
 }
 
 // A program's binaries, which its kernels share.
@@ -89,9 +80,10 @@ nb::dict chip_rows(Books& books, uint32_t device, size_t most) {
         nb::dict rows;
         const Places places = besides.atlas.look_at(processes, devices, device);
         nb::list pools, cores;
-        for (uint32_t pool = 0; pool < kPlacedPools; ++pool)
-            pools.append(gap_row(places.pools[pool], places.gaps[pool]) +
-                         nb::make_tuple(stretch_rows(places.pools[pool], most)));
+        const Device& chip = devices.at(device);
+        for (uint8_t pool = 0; pool < kPlacedPools; ++pool)
+            pools.append(pool_row(places.pools[pool], places.gaps[pool],
+                                  bounds_of(chip.facts, pool, devices.bank_sizes(chip)), most));
         for (const CoreTaken& core : places.cores)
             cores.append(nb::make_tuple(core.core % 256, core.core / 256, core.used, length_of(core.planned),
                                         length_of(core.resident)));
