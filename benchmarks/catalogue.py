@@ -31,6 +31,7 @@ MODULES = (
     "ending",
     "hook",
     "hook_rare",
+    "hook_recorded",
     "death",
     "visibility",
     "crowded",
@@ -41,8 +42,13 @@ MODULES = (
     "snapshot_structs",
     "codec",
     "commands",
+    "pytest_plugin",
     "metrics",
     "history",
+    "exports",
+    "recording",
+    "recording_memray",
+    "recording_losses",
 )
 NAMES = PROGRAMS + MODULES
 

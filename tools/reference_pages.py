@@ -176,7 +176,7 @@ def python_page() -> str:
             "Questions about memory",
             ("ttmem.client.memory.figures", "ttmem.client.memory.summary", "ttmem.client.memory.listing"),
         ),
-        ("Tracking, devices, phases", ("ttmem.client.reporter",)),
+        ("Tracking, devices, phases, recordings", ("ttmem.client.reporter", "ttmem.client.recorded_stretch")),
         ("Reports", ("ttmem.client.reports",)),
         ("Runtimes and older programs", ("ttmem.client.tracked.tracker", "ttmem.client.allocation_client")),
         ("Errors", ("ttmem.errors",)),

@@ -13,7 +13,9 @@
 #include "python/client/socket_reports.hpp"
 #include "python/layouts.hpp"
 #include "python/ledger.hpp"
-#include "python/recording.hpp"
+#include "python/recorded/csv_rows.hpp"
+#include "python/recorded/recording.hpp"
+#include "python/recorded/timeline.hpp"
 #include "python/released.hpp"
 #include "python/rows/rows.hpp"
 #include "python/rows/whole_rows.hpp"
@@ -202,6 +204,8 @@ NB_MODULE(_native, module) {
     add_ledger(module);
     add_server(module);
     add_recording(module);
+    add_csv_rows(module);
+    add_timeline(module);
 #ifdef TTMEM_WITH_TESTING
     add_testing(module);
 #endif

@@ -6,12 +6,11 @@ its calls with `AllocationClient`, and a runtime is given a `GraphTracker`. Noth
 
 `PUBLIC_NAMES` is the only list of what `import ttmem` offers. A name is loaded when it is first used, so `ttmem --help`
 never loads the client; type checkers read `__init__.pyi`, which `python -m tools.public_names` writes from the table.
+PYTEST_DONT_REWRITE: assertions here are not those of tests.
 """
 
 import os
 from importlib import import_module
-
-from ttmem.switches import is_off
 
 __version__ = "0.1.0"
 
@@ -25,6 +24,7 @@ PUBLIC_NAMES = {
     ),
     "ttmem.client.memory.listing": ("forget_sites", "memory_snapshot", "record_sites"),
     "ttmem.client.memory.summary": ("memory_summary",),
+    "ttmem.client.recorded_stretch": ("record",),
     "ttmem.client.reporter": (
         "Client",
         "close",
@@ -81,5 +81,6 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-if not is_off(os.environ.get("TTMEM_SITES", "")):  # a workload only has to import us to have its sites recorded
+_sites = os.environ.get("TTMEM_SITES", "")
+if _sites and not import_module("ttmem.switches").is_off(_sites):  # a workload only has to import us to have them
     import_module("ttmem.client.memory.listing").record_sites()

@@ -9,6 +9,7 @@ from ttmem.client.memory.listing import forget_sites as forget_sites
 from ttmem.client.memory.listing import memory_snapshot as memory_snapshot
 from ttmem.client.memory.listing import record_sites as record_sites
 from ttmem.client.memory.summary import memory_summary as memory_summary
+from ttmem.client.recorded_stretch import record as record
 from ttmem.client.reporter import Client as Client
 from ttmem.client.reporter import close as close
 from ttmem.client.reporter import disable as disable

@@ -221,52 +221,45 @@ class allocation_client:  # really a submodule
 
 class own:  # really a submodule
     """What this process itself has reported, read from its mapped journal; nothing, as long as it has none."""
-
     @staticmethod
     def version() -> int:
         """Another number whenever a target was opened, described again or closed; 0 without a journal."""
 
+    JOURNAL_VERSION: int
+    @staticmethod
+    def other_version() -> int: ...  # of a journal that is not read here, since another ttmem owns it; else 0
     @staticmethod
     def targets() -> list[tuple[Any, ...]]:
         """(number, is open, unique or mesh id, (index, arch, board, capacities) of a chip, unique ids of a mesh's)."""
-
     @staticmethod
     def pool(targets: tuple[int, ...], pool: int, /) -> tuple[int, ...]:
         """What targets that stand for one chip have of a pool: bytes used, the highest since a reset, how many; then
         its totals, in the order of `POOL_TOTALS`."""
-
     @staticmethod
     def circular_buffers(targets: tuple[int, ...], /) -> tuple[int | None, int | None]:
         """What cores give up for circular buffers: of all loaded programs, and of those that ran last."""
-
     @staticmethod
     def entries() -> list[tuple[Any, ...]]:
         """What is alive, oldest first: (target, kind, id, pool, flags, reserved, requested, address, per_bank, page,
         layout, cores, program, thread id, age_ns, what the site says)."""
-
     @staticmethod
     def reset_peaks(target: int, /) -> None:
         """The highest of `pool` starts over at what is used now; what others see of peaks does not."""
-
     @staticmethod
     def record_sites() -> None:
         """From now on buffers reported without a site get the Python stack of their thread."""
-
     @staticmethod
     def forget_sites() -> None: ...
     @staticmethod
     def described_site(tensor: str, operation: str, /) -> int:
         """The site of a buffer: the Python stack if that is recorded, then the tensor and the operation, if they are
         not empty. 0 if there is nothing of it."""
-
     @staticmethod
     def name_program(target: int, program: int, operation: str, /) -> None:
         """What a program does; it must be known on that target by now."""
-
     @staticmethod
     def current_site() -> int:
         """The site of the caller's Python stack, as an allocation would get it; 0 if there is none."""
-
     @staticmethod
     def stack_node_count() -> int:
         """How many frames, tensors and operations the journal's tree of stacks has."""
@@ -462,13 +455,34 @@ class recording:  # really a submodule
         """A recording back into a ledger of its own, block by block. A block that is none is a ValueError."""
 
         def __init__(self, ledger: Ledger) -> None: ...
-        def read_names(self, block: bytes) -> None:
-            """All blocks of names of a segment come before the others."""
-
+        def read_names(self, block: bytes) -> None: ...  # all of a segment come before its other blocks
         def apply(
-            self, ledger: Ledger, block: bytes, until_ns: int = ..., chip: int = 0, pool: int = ..., bytes: int = 0
+            self,
+            ledger: Ledger,
+            block: bytes,
+            until_ns: int = ...,
+            chip: int = 0,
+            pool: int = ...,
+            bytes: int = 0,
+            skip: int = 0,
+            rows: int = ...,
+            of_each: bool = False,
         ) -> bool:
-            """Up to a time (CLOCK_MONOTONIC), or until a pool of a chip holds `bytes`; whether it stopped there."""
+            """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
+            there. `skip`: rows of this block that were applied before. `of_each`: of each process all rows up to then,
+            also those that stand behind later ones of another."""
+
+        def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
+            """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
+
+        def watched(self, ledger: Ledger) -> tuple[Any, ...]:
+            """That: its rows are described in native/python/recorded/watched.hpp."""
+
+        def position(self) -> int:
+            """How many rows of the last block were applied, or skipped."""
+
+        def phase_moments(self, block: bytes) -> list[tuple[int, bool, int, str]]:
+            """Phases that begin or end in a block: (CLOCK_MONOTONIC, whether it begins, pid, name). Applies nothing."""
 
         def phases(self) -> dict[int, list[tuple[str, int, int, int]]]:
             """By process key: (name, began, ended or 0, thread number)."""
@@ -476,12 +490,86 @@ class recording:  # really a submodule
         def gap_peaks(self) -> list[tuple[int, tuple[int, ...], int, int, int]]:
             """What counters said of gaps: (process key, chips, pool, bytes, time_ns)."""
 
-        def lost(self) -> list[int]:
-            """Keys of processes of which is not known what they hold now."""
-
+        def lost(self) -> list[int]: ...  # keys of processes of which is not known what they hold now
         def time_ns(self) -> int: ...
         def wall_offset_ns(self) -> int: ...
         def row_count(self) -> int: ...
+
+    class Timeline:
+        """A recording over time, between two moments (CLOCK_MONOTONIC), of at most so many points; `rows`: about how
+        many it has. One ledger and one replay for each segment."""
+
+        def __init__(self, from_ns: int, until_ns: int, points: int, rows: int) -> None: ...
+        def begin_segment(self) -> None: ...
+        def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
+            """A block of events or a keyframe; whether what follows is later than is asked for."""
+
+        def end_segment(self, ledger: Ledger, at_ns: int) -> None:
+            """That ledger ends, at a moment."""
+
+        def series(self) -> list[tuple[int, str, int, int, int, int]]:
+            """(chip, name of one without a unique id, pool, points, highest, when first); for the fullest core of
+            a chip how many pools there are stands for the pool."""
+
+        def processes(self) -> list[tuple[int, int, str, str]]:
+            """(pid, started_ns, label, command)."""
+
+        def tracks(self) -> list[tuple[int, int]]:
+            """(process by its place, thread or 0)."""
+
+        def phases(self) -> list[tuple[int, str, int, int]]:
+            """(track by its place, name, began_ns, ended_ns or 0)."""
+
+        def gaps(self) -> list[tuple[int, int, int]]:
+            """(process by its place, began_ns, ended_ns)."""
+
+        def counts(self) -> tuple[int, int, int, int, int, int]:
+            """(points, length of slots or 0, launches shown, launches, changes of cores, looks at them)."""
+
+        def counter_packets(self, series: int, first: int, most: int, track: int) -> bytes: ...
+        def launch_packets(self, first: int, most: int, tracks: list[int]) -> bytes: ...
+
+    class Lives:
+        """A recording as lives and events, in columns of 64-bit words (native/src/recording/lives/columns.hpp). Blocks
+        come in their order; one that is none is a ValueError."""
+
+        def __init__(self, from_ns: int = 0, until_ns: int = ..., events: int = ...) -> None: ...
+        def begin_segment(self) -> None: ...
+        def read_names(self, block: bytes) -> None: ...
+        def apply(self, block: bytes) -> bool:
+            """Whether `until_ns` was reached."""
+
+        def finish(self) -> None:
+            """Puts out what is alive."""
+
+        def life_count(self) -> int: ...
+        def event_count(self) -> int: ...
+        def take_lives(self) -> tuple[bytes, ...]:
+            """A column each, in the order of columns.hpp; then there are none."""
+
+        def take_events(self) -> tuple[bytes, ...]: ...
+        def texts(self, first: int = 0) -> list[str]: ...
+        def chip_sets(self, first: int = 0) -> list[tuple[int, ...]]: ...
+        def phases(self) -> list[tuple[Any, ...]]: ...
+        def processes(self) -> list[tuple[Any, ...]]: ...
+        def chips(self) -> list[tuple[int, int, str, str, int, int, int, int, int, tuple[int, ...]]]: ...
+        def alive_count(self) -> int: ...
+        def row_count(self) -> int: ...
+        def wall_offset_ns(self) -> int: ...
+
+    @staticmethod
+    def on_core(ledger: Ledger, device: int, core: int) -> list[tuple[Any, ...]]:
+        """What lies on core y * 256 + x of a device now, as described in native/python/recorded/watched.hpp."""
+
+    @staticmethod
+    def csv_rows(columns: list[tuple[bytes, int, Any]]) -> bytes:
+        """Columns of 64-bit words as lines of CSV: (words, form, table); forms: 0 numbers, 1 nothing for 0, 2 places in
+        a list of fields, 3 times since boot as times since 1970, by bytes of pairs (from when on, what to add),
+        4 programs."""
+
+    @staticmethod
+    def wall_times(words: bytes, pairs: bytes) -> bytes:
+        """Times since boot as times since 1970, as in `csv_rows`."""
 
     @staticmethod
     def scan(path: str) -> tuple[list[tuple[Any, ...]], str]:

@@ -5,6 +5,7 @@ the figures.
 """
 
 __all__ = [
+    "CannotExport",
     "CannotRecord",
     "CannotServe",
     "DaemonBusy",
@@ -51,6 +52,10 @@ class NothingToRead(TtmemError):
 
 class RecordDamaged(TtmemError):
     """Bytes that are no record of a journal."""
+
+
+class CannotExport(TtmemError):
+    """A recording cannot be written in another format, or not there."""
 
 
 class CannotRecord(TtmemError):

@@ -24,7 +24,8 @@ def test_the_tables_are_made_from_the_structs() -> None:
 
 
 def test_every_answer_is_described() -> None:
-    assert {kind for kind in Answer.__subclasses__() if kind.__module__.startswith("ttmem.")} == set(ANSWERS)
+    rooms = ("ttmem.snapshot.", "ttmem.view.")  # what is said of a recording has pages of its own
+    assert {kind for kind in Answer.__subclasses__() if kind.__module__.startswith(rooms)} == set(ANSWERS)
     for answer in ANSWERS:
         assert FIELDS[answer.__name__] == [field.name for field in msgspec.structs.fields(answer)]
 

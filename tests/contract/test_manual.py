@@ -32,7 +32,7 @@ def test_every_flag_of_every_verb_is_in_it() -> None:
         command = program.get_command(click.Context(program), verb)
         assert command is not None
         part = re.split(r"^\.S[SH] ", text.split(f'.SS "ttmem {verb} ', 1)[1], maxsplit=1, flags=re.MULTILINE)[0]
-        for option in (param for param in command.params if isinstance(param, click.Option)):
+        for option in (one for one in command.params if isinstance(one, click.Option) and not one.hidden):
             for flag in option.opts:
                 assert re.search(rf"{re.escape(flag)}\b", part), (verb, flag)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from scikit_build_core.metadata.fancy_pypi_readme import dynamic_metadata
 
-from tools.wheels import BUILDING, LARGEST, ROOT, Refused, check, locked
+import ttmem
+from tools.wheels import BUILDING, LARGEST, ROOT, VERSIONS, Refused, check, locked
 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 BUILT = {"ttmem/a.py": b"pass", "ttmem/_native.so": b"code", "ttmem-0.1.0.dist-info/WHEEL": b"Tag: linux"}
@@ -43,6 +44,21 @@ def test_links_of_the_description_lead_to_the_repository() -> None:
     replacements = re.findall(r"https://(?:raw\.githubusercontent|github)\.com/([\w-]+/[\w-]+)", PROJECT)
 
     assert set(replacements) == {source}
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    cmake = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    places = (PROJECT, r'^version = "(.+)"$'), (cmake, r"^project\(ttmem VERSION ([\d.]+)")
+
+    assert {re.findall(pattern, text, flags=re.MULTILINE)[0] for text, pattern in places} == {ttmem.__version__}
+
+
+def test_a_release_builds_a_wheel_for_every_python_that_is_promised() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    promised = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', PROJECT)
+
+    assert re.findall(r"- run: \./run wheels (.+)", workflow) == [" ".join(VERSIONS)]
+    assert promised == list(VERSIONS)
 
 
 def test_the_lock_file_names_only_the_public_index() -> None:

@@ -57,6 +57,7 @@ SIGNATURES = {
     "memory_snapshot": "(device: Any = None) -> list[ttmem.client.memory.listing.LiveAllocation]",
     "record_sites": "() -> None",
     "forget_sites": "() -> None",
+    "record": "(path: 'str | PathLike[str]', *, force: bool = False) -> ttmem.client.recorded_stretch.RecordedStretch",
 }
 
 

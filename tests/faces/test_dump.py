@@ -43,7 +43,7 @@ def test_totals_then_the_largest_fifty_with_their_owner(tmp_path: Path, running:
 
     assert (result.returncode, result.stderr) == (0, "")
     assert "63 allocations on 2 devices · complete · " in result.stdout
-    assert f"\n embedded collector, reading {tmp_path}\n" in result.stdout
+    assert f"\n read directly from {tmp_path}\n" in result.stdout
     assert re.search(r"\n 0 n300 +dram +61 +6\.79 MiB +0 B\n", result.stdout)
     assert re.search(rf"\n +5\.00 MiB +0x63 +\S+ s +{running} +\w+ +a job\n", result.stdout)
     assert "... 11 more, 66.0 KiB (--all)\n" in result.stdout
@@ -96,7 +96,7 @@ def test_with_nothing_to_read_the_exit_code_is_1(tmp_path: Path) -> None:
     result, as_json = dump(directory=tmp_path), dump("--json", directory=tmp_path)
 
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"ttmem: no process reports (embedded collector looked in {tmp_path})\n"
+    assert result.stderr == f"ttmem: no process reports (looked in {tmp_path})\n"
     assert (as_json.returncode, json.loads(as_json.stdout)["devices"]) == (1, [])
 
 

@@ -84,7 +84,7 @@ def test_with_nothing_to_read_the_exit_code_is_1(tmp_path: Path) -> None:
     assert "Nothing reports device memory now" in result.stderr
     as_json = ttmem("ps", "--json", directory=tmp_path)
     assert (as_json.returncode, json.loads(as_json.stdout)["processes"]) == (1, [])
-    assert as_json.stderr == f"ttmem: no process reports (embedded collector looked in {tmp_path})\n"
+    assert as_json.stderr == f"ttmem: no process reports (looked in {tmp_path})\n"
 
 
 def test_an_ended_process_is_shown_only_when_asked_for(tmp_path: Path) -> None:

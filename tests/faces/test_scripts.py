@@ -257,7 +257,7 @@ def test_where_nothing_reports_every_verb_ends_with_code_1(silence: Machine, lin
 
     assert said.code == 1
     assert "report" in said.err
-    assert len(said.err.splitlines()) == (6 if line in ("ps", "-p 1", "-u") else 1)
+    assert len(said.err.splitlines()) == (7 if line in ("ps", "-p 1", "-u") else 1)
 
 
 def test_where_all_have_ended_nothing_reports_either_unless_they_are_asked_for(silence: Machine) -> None:
@@ -486,8 +486,8 @@ def test_what_counts_as_full_is_said_by_a_flag_or_the_environment(
         use_levels(USUAL_LEVELS)
         return [word for _, word in found]
 
-    assert words() == ["busy", ""]
-    assert words("--levels", "20,30,70") == ["full", "busy"]
+    assert words() == ["taken", ""]
+    assert words("--levels", "20,30,70") == ["full", "taken"]
     monkeypatch.setenv("TTMEM_MONITOR_LEVELS", "10,20,30")
     assert words() == ["full", "high"]
     assert words("--levels", "80,90,95") == ["", ""]

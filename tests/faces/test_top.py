@@ -36,6 +36,19 @@ def test_on_a_terminal_it_follows_what_happens_until_it_is_left(tmp_path: Path) 
         assert "\x1b[?25h" in terminal.painted
 
 
+@pytest.mark.slow
+def test_d_on_the_empty_screen_starts_the_demo(tmp_path: Path) -> None:
+    places = {"TTMEM_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    environ = {**os.environ, **places, "TERM": "xterm-256color"}
+    with a_terminal(["-m", "ttmem", "--no-daemon", "--interval", "0.1"], environ, columns=120) as terminal:
+        terminal.read_until("Start the demo")
+        terminal.press("d")
+        terminal.read_until("demo: simulated chips")
+        terminal.press("q")
+
+        assert terminal.end() == 0
+
+
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
     places = {"TTMEM_DIR": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}

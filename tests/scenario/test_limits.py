@@ -22,8 +22,14 @@ from tests.support.processes.permitted import needs_mounts
 from tests.support.journals.watching import Watch
 """
 
-# $0 is where the small file system goes, the rest is the program.
-ON_A_SMALL_DISK = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=2m small "$0" && exec "$@"')
+
+def on_a_disk_of(megabytes: int) -> tuple[str, ...]:
+    """What follows is where the small file system goes, and the program."""
+    mount = f'mount -t tmpfs -o size={megabytes}m small "$0" && exec "$@"'
+    return "unshare", "--mount", "sh", "-c", mount
+
+
+ON_A_SMALL_DISK = on_a_disk_of(2)
 
 
 def fill(writer: Writer, count: int, options: int = 0) -> list[int]:
@@ -218,3 +224,34 @@ def test_a_picture_without_all_devices_of_a_process_is_not_complete(
             span.text for line in page(snapshot, PageOptions(width=100)) for span in line
         )
         assert row["findings"]["targets_lost"] == 300 - 255
+
+
+@needs_mounts
+@pytest.mark.parametrize(
+    ("megabytes", "settings", "slots"),
+    [
+        (32, {"TTMEM_RING_WISH": "262144"}, 1 << 18),
+        (12, {"TTMEM_RING_WISH": "262144"}, 1 << 17),
+        (4, {"TTMEM_RING_WISH": "262144"}, 1 << 15),
+        (2, {"TTMEM_RING_WISH": "262144"}, 0),
+        (12, {"TTMEM_RING_WISH": "262144", "TTMEM_RING": "262144"}, 0),
+        (4, {"TTMEM_RING_WISH": "262144", "TTMEM_RING": "16"}, 16),
+    ],
+)
+def test_a_ring_that_is_wished_for_is_as_large_as_there_is_room(
+    journals: Path, megabytes: int, settings: dict[str, str], slots: int
+) -> None:
+    with Actor(journals, prefix=(*on_a_disk_of(megabytes), str(journals)), TTMEM_TABLE="64", **settings) as actor:
+        actor.do(f"import os, ttmem; from pathlib import Path; chip = ttmem.open_device({CHIP})")
+        actor.do("from ttmem.events import STRUCTS; field = STRUCTS['Identity'].fields['ring_slots']")
+        actor.do("[*found] = Path(os.environ['TTMEM_DIR']).glob('*.journal')")
+        read = "[int.from_bytes(one.read_bytes()[field.offset_bytes:][:field.size_bytes], 'little') for one in found]"
+        assert actor.ask(read) == ([slots] if slots else [])
+        said = actor.end().splitlines()
+
+    is_smaller = 16 < slots < 1 << 18
+    assert len(said) == (slots == 0 or is_smaller)
+    if is_smaller:
+        assert f"no room for a journal with 262144 events; this one has {slots}" in said[0]
+    elif slots == 0:
+        assert "untracked" in said[0]

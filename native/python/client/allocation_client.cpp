@@ -59,6 +59,7 @@ __attribute__((noinline, cold)) void forget_parents() noexcept {
 bool look_at_journal() noexcept {
     Mapping where{};
     if (owner().mapping(&where) == 0) return false;
+    if (static_cast<const Header*>(where.base)->identity.version != kVersion) return false;
     if (own.journal.header != where.base) {
         own.places.clear();
         own.holdings.clear();

@@ -23,12 +23,15 @@ namespace nb = nanobind;
 namespace ttmem {
 namespace {
 
-// The parts of the mapped journal. Nothing is mapped in a process that has not reported yet, a forked child among them.
+// The parts of the mapped journal. Nothing is mapped in a process that has not reported yet, a forked child among them. What
+// a copy of another version owns is reported into, but not read: its parts are elsewhere.
 class OwnJournal {
 public:
-    OwnJournal() : is_there_(owner().mapping(&where_) != 0) {}
+    OwnJournal() : is_mapped_(owner().mapping(&where_) != 0) {}
 
-    bool is_there() const { return is_there_; }
+    bool is_there() const { return is_mapped_ && identity().version == kVersion; }
+    /// The version of a journal that is not read; 0 where there is none.
+    uint64_t other_version() const { return is_mapped_ && identity().version != kVersion ? identity().version : 0; }
     uint64_t inode() const { return where_.inode; }
     const Header& header() const { return *static_cast<const Header*>(where_.base); }
     const Identity& identity() const { return header().identity; }
@@ -87,13 +90,13 @@ private:
     }
 
     Mapping where_{};
-    bool is_there_;
+    bool is_mapped_;
 };
 
-// Changes whenever a target is opened, described again or closed; 0 while there is no journal.
+// Changes whenever a target is opened, described again or closed; 0 while there is no journal, one number if it is not read.
 uint64_t version() {
     const OwnJournal own;
-    if (!own.is_there()) return 0;
+    if (!own.is_there()) return own.other_version();
     uint64_t mix = own.inode() * 0x9e37'79b9'7f4a'7c15ull;
     const uint32_t count = own.target_count();
     for (uint32_t i = 1; i < count; ++i) {
@@ -286,6 +289,8 @@ uint32_t described_site(nb::str tensor, nb::str operation) {
 void add_own_journal(nb::module_& module) {
     nb::module_ own = module.def_submodule("own", "What this process itself has reported.");
     own.def("version", version);
+    own.def("other_version", [] { return OwnJournal().other_version(); });
+    own.attr("JOURNAL_VERSION") = kVersion;
     own.def("targets", target_rows, nb::sig("def targets() -> list"));
     own.def("pool", pool_figures, nb::sig("def pool(targets: tuple, pool: int, /) -> tuple"));
     own.def("circular_buffers", circular_buffers, nb::sig("def circular_buffers(targets: tuple, /) -> tuple"));

@@ -40,8 +40,8 @@ void event_rows(Process& process, const Timebase& time, nb::list& rows) {
     for (const RecentEvent& one : process.book.take_recent_events()) {
         const bool is_phase = one.what == Type::phase_began || one.what == Type::phase_ended;
         nb::object figure = nb::int_(one.figure);
-        if (is_phase && process.reader != nullptr)
-            figure = text(process.reader->item(static_cast<uint32_t>(one.figure), Item::text).substr(0, 256));
+        if (is_phase && process.has_names())
+            figure = text(process.book.text(static_cast<uint32_t>(one.figure)).substr(0, 256));
         if (one.what == Type::clashed && one.figure == TTMEM_PROGRAM_ZERO) figure = nb::int_(0);
         const nb::object device = is_phase ? nb::none() : nb::object(nb::int_(one.device));
         rows.append(

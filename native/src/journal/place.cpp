@@ -164,6 +164,7 @@ Outcome make_file(NewJournal& journal, Trouble& trouble) noexcept {
     if (journal.file < 0) return complain(trouble, journal, kNothing, kNext) ? Outcome::no_room : Outcome::refused;
     if (!is_within_limit(journal.bytes)) {
         errno = EFBIG;
+        journal.is_too_large = true;
         describe(trouble, journal, kNothing, "raise the limit on file sizes");
         return Outcome::refused;
     }
@@ -200,7 +201,10 @@ bool begin_journal(const char* asked_directory, Sizes sizes, NewJournal& journal
             fill_identity(journal, sizes, self);
             return true;
         }
-        if (outcome == Outcome::no_room) directories.pass_over_device_of(journal.directory);
+        if (outcome == Outcome::no_room) {
+            directories.pass_over_device_of(journal.directory);
+            journal.is_too_large = true;
+        }
         abandon_journal(journal);
         if (outcome == Outcome::refused) break;
     }

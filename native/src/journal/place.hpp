@@ -23,6 +23,7 @@ struct NewJournal {
     char name[80] = {};
     char path[kPathRoom] = {};
     bool is_in_default_place = false;
+    bool is_too_large = false;            // a smaller one might have had room
     char message[kPathRoom + 1024] = {};  // one sentence when it failed, or when it had to go elsewhere; else empty
 };
 

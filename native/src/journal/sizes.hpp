@@ -23,6 +23,7 @@ inline constexpr uint32_t kPhasePeaks = 1024;
 inline constexpr uint32_t kArenaBytes = 1u << 20;
 inline constexpr uint32_t kRingSlots = 65'536;
 inline constexpr uint32_t kRingSlotsMost = 1u << 20;
+inline constexpr uint32_t kWishedRingLeast = 1u << 14;  // one that was only wished for becomes no smaller than that
 inline constexpr uint32_t kTable = 131'072;
 inline constexpr uint32_t kTableLeast = 64;
 inline constexpr uint32_t kTableMost = 1u << 20;

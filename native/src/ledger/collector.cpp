@@ -130,7 +130,9 @@ void Collector::start(Process& process, uint64_t now_ns) {
 
 // Works out what is alive; records up to `read_until` were read before.
 void Collector::scan(Process& process, uint64_t now_ns, uint64_t read_until) {
-    std::vector<RecordCopy> alive;
+    std::vector<RecordCopy>& alive = alive_;  // kept: new memory would cost as much as reading into it
+    alive.clear();
+    if (process.unfollowed_from == 0) process.unfollowed_from = read_until;
     if (++process.scans_in_row > kScansMost) return fall_behind(process, now_ns, read_until);
     if (process.reader->scan(alive) != ReadResult::ok) return damage(process, kContradiction);
     if (!read_targets(process, kTargets)) return damage(process, kCut);
@@ -149,7 +151,8 @@ void Collector::fall_behind(Process& process, uint64_t now_ns, uint64_t read_unt
     process.mode = Mode::outrun;
     process.scans_in_row = 0;
     process.book.hold_log(read_until, process.reader->settled_at());
-    process.backoff_ns = std::min<uint64_t>(process.backoff_ns == 0 ? 20 * kMs : process.backoff_ns * 2, 500 * kMs);
+    const uint64_t most = listener_ != nullptr ? 20 * kMs : 500 * kMs;  // what is not followed is not recorded
+    process.backoff_ns = std::min<uint64_t>(process.backoff_ns == 0 ? 20 * kMs : process.backoff_ns * 2, most);
     process.retry_at_ns = nanoseconds(CLOCK_MONOTONIC) + process.backoff_ns;
     adopt(process, now_ns);
 }
@@ -220,34 +223,52 @@ void Collector::after_batch(Process& process, uint64_t now_ns) {
         process.book.take_peaks(process.reader->position() - 1, now_ns);
         process.book.catch_up_log();
         if (listener_ != nullptr) listener_->settled(process.key);
+        process.unfollowed_from = 0;
         process.scans_in_row = 0;
         process.backoff_ns = 0;
         ++process.figures;
     }
 }
 
-// Several processes at once: in the order of their stamps, so that peaks of a chip are those that were.
+// Several processes at once: in the order of their stamps, so that peaks of a chip are those that were. Where journals have
+// different clocks, the stamps that decide whose turn it is are converted to one.
 uint64_t Collector::apply_merged(uint64_t now_ns) {
     struct Turn {
         uint64_t time;
         Process* process;
         size_t at;
+        Timebase::Line line;
         bool operator>(const Turn& other) const { return time > other.time; }
     };
     std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns;
     uint64_t applied = 0;
-    for (auto& process : processes_)
-        if (!process->batch.empty()) turns.push({process->batch[0].time, process.get(), 0});
+    const bool is_mixed = has_different_clocks();
+    for (auto& process : processes_) {
+        if (process->batch.empty()) continue;
+        const Timebase::Line line = is_mixed ? timebase_.line(process->reader->identity()) : Timebase::Line{};
+        turns.push({line.monotonic(process->batch[0].time), process.get(), 0, line});
+    }
     while (!turns.empty()) {
         Turn turn = turns.top();
         turns.pop();
         Process& process = *turn.process;
-        const uint64_t until = turns.empty() ? ~uint64_t{0} : turns.top().time;
+        const uint64_t until = turns.empty() ? ~uint64_t{0} : turn.line.stamp(turns.top().time);
         const size_t stopped = process.book.apply_run(process.batch, turn.at, until, process.reader.get(), now_ns);
         applied += stopped - turn.at;
-        if (stopped < process.batch.size()) turns.push({process.batch[stopped].time, &process, stopped});
+        if (stopped == process.batch.size()) continue;
+        turns.push({turn.line.monotonic(process.batch[stopped].time), &process, stopped, turn.line});
     }
     return applied;
+}
+
+bool Collector::has_different_clocks() const {
+    const Process* first = nullptr;
+    for (const auto& process : processes_) {
+        if (process->batch.empty()) continue;
+        if (first == nullptr) first = process.get();
+        if (process->reader->identity().clock_kind != first->reader->identity().clock_kind) return true;
+    }
+    return false;
 }
 
 // The writer is gone: what it had finished is read, the rest never happened; then its memory is given back.

@@ -111,6 +111,7 @@ struct Process {
     int scans_in_row = 0;
     uint64_t settle_at = 0, retry_at_ns = 0, backoff_ns = 0, checked_ns = 0;
     uint64_t event_count = 0, lost_records = 0;
+    uint64_t unfollowed_from = 0;  // the first record since it was last followed one by one; 0: it is
     std::string mismatch;
     uint64_t mismatch_count = 0;
     uint64_t rescanned_at = 0;  // the head at which the list was last read again because it differed
@@ -256,6 +257,7 @@ private:
     uint64_t patience_ns() const;
     void read_batch(Process& process, uint64_t now_ns);
     uint64_t apply_merged(uint64_t now_ns);
+    bool has_different_clocks() const;
     void after_batch(Process& process, uint64_t now_ns);
     void log_events_of(Process& process);
     void start(Process& process, uint64_t now_ns);
@@ -306,6 +308,7 @@ private:
     size_t visited_count_ = 0;     // living journals that are not held open
     uint64_t none_silent_ns_ = 0;  // the pass in which no journal was found to close for another
     Listener* listener_ = nullptr;
+    std::vector<RecordCopy> alive_;    // of the last scans: given back once a second
     uint64_t listening_since_ns_ = 0;  // CLOCK_MONOTONIC
     EventLog log_;                     // written while mutex_ is held
     std::vector<std::unique_ptr<Process>> processes_;

@@ -183,6 +183,7 @@ uint64_t Collector::pass(bool is_whole) {
     const uint64_t now_ns = nanoseconds(CLOCK_REALTIME);
     if (now - clock_read_ns_ > 1000 * kMs) {
         timebase_.refresh();
+        std::vector<RecordCopy>().swap(alive_);
         clock_read_ns_ = now;
         keep_to_limit(now);
     }

@@ -150,6 +150,7 @@ void Collector::read_again(Process& process, uint64_t head) {
         process.mode = Mode::following;
         process.book.catch_up_log();
         if (listener_ != nullptr) listener_->settled(process.key);
+        process.unfollowed_from = 0;
         process.scans_in_row = 0;
     }
     if (process.reader->look(process.hot) && read_targets(process, process.book.target_count())) compare(process);

@@ -137,7 +137,8 @@ std::vector<uint32_t> JournalReader::threads() const {
 
 bool JournalReader::start_at_beginning() {
     Hot hot;
-    if (!look(hot) || hot.skipped != 0 || hot.head - identity_.first_sequence > identity_.ring_slots / 2) return false;
+    const uint64_t most = identity_.ring_slots - identity_.ring_slots / 8;  // the writer goes on meanwhile
+    if (!look(hot) || hot.skipped != 0 || hot.head - identity_.first_sequence > most) return false;
     position_ = identity_.first_sequence;
     settled_at_ = hot.head;
     skipped_seen_ = 0;

@@ -109,6 +109,7 @@ bool JournalReader::wait_for_open_slots(std::vector<uint64_t>& open) {
 bool JournalReader::scan_slab(uint64_t high, std::vector<RecordCopy>& alive) const {
     constexpr size_t kRun = 2048;
     std::vector<RecordCopy> last;
+    alive.reserve(high);
     for (uint64_t from = 0; from < high; from += kRun) {
         const auto count = static_cast<size_t>(std::min<uint64_t>(high - from, kRun));
         const uint64_t offset = identity_.slab_offset + from * sizeof(Record);

@@ -54,6 +54,10 @@ static_assert(sizeof(BlockHead) == 96 && std::endian::native == std::endian::lit
 /// own counter of a process says of a time in which it could not be followed: what was alive then is not known.
 inline constexpr uint32_t kHasChip = 1, kIsOfGap = 2;
 
+/// In place of a pool: the fullest core of the chip, with its kernel ring. It may be said higher than it was, never lower
+/// (watch/core_loads.hpp).
+inline constexpr uint32_t kFullestCore = 64;
+
 /// A pool of a chip in a block.
 struct Balance {
     uint64_t chip = 0;  // its unique id

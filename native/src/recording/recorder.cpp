@@ -9,7 +9,8 @@ namespace ttmem::recording {
 namespace {
 
 constexpr uint64_t kKeyframeRows = 1u << 19;  // between keyframes, at least
-constexpr size_t kPhasesMost = 16'384;        // of a process that are remembered
+constexpr uint64_t kFlushesASecond = 20;
+constexpr size_t kPhasesMost = 16'384;  // of a process that are remembered
 constexpr uint32_t kTextsMost = kArenaBytes / 8;
 
 RecordCopy own_row(RowType type, uint64_t id = 0) {
@@ -22,7 +23,7 @@ RecordCopy own_row(RowType type, uint64_t id = 0) {
 }  // namespace
 
 Recorder::Recorder(Collector& collector, bool is_redacted)
-    : collector_(collector), names_(is_redacted), since_ns_(nanoseconds(CLOCK_MONOTONIC)) {
+    : collector_(collector), names_(is_redacted), since_ns_(nanoseconds(CLOCK_MONOTONIC)), loads_(collector) {
     const auto held = collector_.hold();
     collector_.listen(this);
 }
@@ -59,23 +60,34 @@ ProcessFacts Recorder::facts_of(const Process& process) {
             process.sites_off};
 }
 
+// Of one rate all along, only seen from nearer: the longer clocks were compared, the better it is known.
 void Recorder::take_clock(State& state) {
-    if (state.process->reader == nullptr) {  // a server's clock is the wall's
-        state.raw = static_cast<uint64_t>(wall_offset_ns_);
-        state.monotonic_ns = 0;
-        state.ns_per_raw = 1.0;
-        return;
-    }
-    const Timebase::Line line = collector_.timebase().line(state.process->reader->identity());
-    state.raw = line.raw;
-    state.monotonic_ns = line.monotonic_ns;
-    state.ns_per_raw = line.ns_per_raw;
+    if (state.process->reader != nullptr)
+        state.clock = collector_.timebase().line(state.process->reader->identity());
+    else  // a server's clock is the wall's
+        state.clock = {static_cast<uint64_t>(wall_offset_ns_), 0, 1.0};
 }
 
 uint64_t Recorder::monotonic(const State& state, uint64_t raw) const {
-    if (raw == 0) return 0;
-    const auto behind = static_cast<double>(static_cast<int64_t>(raw - state.raw));
-    return state.monotonic_ns + static_cast<uint64_t>(static_cast<int64_t>(behind * state.ns_per_raw));
+    return raw == 0 ? 0 : state.clock.monotonic(raw);
+}
+
+// Often in the first second, then once a second.
+void Recorder::refresh_clocks() {
+    if (++flush_count_ > kFlushesASecond && flush_count_ % kFlushesASecond != 0) return;
+    for (auto& [key, state] : states_)
+        if (state.process != nullptr && state.process->reader != nullptr && state.segment == segment_)
+            take_clock(state);
+}
+
+// Who was read to its end when it was looked into last had done nothing else until then.
+void Recorder::note_known() {
+    for (auto& [key, state] : states_) {
+        const Process* process = state.process;
+        if (process == nullptr || process->reader == nullptr || state.is_lost || state.segment != segment_) continue;
+        if (process->reader->position() < process->reader->last_look().head) continue;
+        state.known_until_ns = std::max(state.known_until_ns, process->asked_ns);
+    }
 }
 
 // Gives a process its number in this segment; false while it is not among the others yet.
@@ -126,12 +138,14 @@ void Recorder::record(uint64_t process, const RecordCopy& words) {
     if (words.type() == Type::incident || words.type() == Type::out_of_memory || words.type() == Type::clashed)
         ++status_.incidents;
     if (state.is_lost || !meet(state, process)) return;
+    loads_.record(process, words);
     add(state, words);
 }
 
 void Recorder::ended(uint64_t process, const RecordCopy& life, uint64_t sequence, uint64_t time, bool is_replaced) {
     State& state = state_of(process);
     if (state.is_lost || !meet(state, process)) return;
+    loads_.ended(process, life);
     RecordCopy words = FreedRecord{life.kind(), life.pool(),           life.flags(),   life.target(),
                                    life.id,     life.reserved_bytes(), life.sequence()}
                            .pack();
@@ -174,6 +188,7 @@ void Recorder::opened(uint64_t process, uint16_t target, uint64_t unique_id, uin
 void Recorder::shared(uint64_t process, bool is_shared) {
     State& state = state_of(process);
     if (state.is_over || !meet(state, process)) return;
+    is_shared ? loads_.reset(process) : loads_.forget(process);
     add_own(state, is_shared ? RowType::rejoined : RowType::left);
 }
 
@@ -181,19 +196,33 @@ void Recorder::lost(uint64_t process) {
     State& state = state_of(process);
     if (state.is_lost) return;
     state.is_lost = true;
+    loads_.forget(process);
     if (!meet(state, process)) return;
-    status_.lost_records += state.process->lost_records - state.lost_records;
-    state.lost_records = state.process->lost_records;
     // From the last moment on at which all was known.
-    add(state, own_row(RowType::gap_began, state.process->lost_records), state.known_until_ns);
+    add(state, own_row(RowType::gap_began, state.lost_records), state.known_until_ns);
+}
+
+// Everything that it did while it was not followed, also what was read again to be exact. What a process did before anyone
+// recorded is not lost.
+void Recorder::count_lost(State& state) {
+    const Process& process = *state.process;
+    if (process.reader == nullptr || process.unfollowed_from == 0) return;
+    const bool is_found_running =
+        state.known_until_ns == 0 && process.reader->identity().clock_monotonic_ns < since_ns_;
+    if (is_found_running || process.reader->position() < process.unfollowed_from) return;
+    const uint64_t lost = process.reader->position() - process.unfollowed_from;
+    state.lost_records += lost;
+    status_.lost_records += lost;
 }
 
 void Recorder::settled(uint64_t process) {
     State& state = state_of(process);
     if (!state.is_lost || !meet(state, process) || !state.process->book.is_counting()) return;
     state.is_lost = false;
+    count_lost(state);
+    loads_.reset(process);
     put_gap_peaks(state);
-    add(state, own_row(RowType::gap_ended, state.process->lost_records), nanoseconds(CLOCK_MONOTONIC));
+    add(state, own_row(RowType::gap_ended, state.lost_records), nanoseconds(CLOCK_MONOTONIC));
     put_keyframe(state.process);
 }
 
@@ -219,8 +248,13 @@ void Recorder::put_gap_peaks(State& state) {
 
 void Recorder::process_ended(uint64_t process) {
     State& state = state_of(process);
-    if (!state.is_over && meet(state, process)) add_own(state, RowType::process_ended);
+    if (!state.is_over && meet(state, process)) {
+        if (state.is_lost) count_lost(state);
+        // It held what it held until now, however long it had been silent.
+        add(state, own_row(RowType::process_ended), nanoseconds(CLOCK_MONOTONIC));
+    }
     state.is_over = true;
+    loads_.forget(process);
     state.process = nullptr;
     state.targets.clear();
     state.phases.clear();
@@ -242,6 +276,7 @@ void Recorder::note_phase(State& state, const RecordCopy& words) {
 }
 
 void Recorder::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) {
+    loads_.balance(device, pool, used);
     const size_t place = size_t{device} * kPools + pool;
     if (pools_.size() <= place) pools_.resize(place + kPools);
     Pool& its = pools_[place];
@@ -278,7 +313,19 @@ std::vector<Balance> Recorder::take_balances() {
         its.highest = its.is_sure ? its.now : std::min(its.now, its.highest);
         its.is_used = its.now != 0;
     }
+    put_cores(balances);
     return balances;
+}
+
+void Recorder::put_cores(std::vector<Balance>& balances) {
+    for (uint32_t number = 0; number < loads_.chips().size(); ++number) {
+        CoreLoads::Chip& its = loads_.chips()[number];
+        if (its.start == 0 && its.highest == 0) continue;
+        const Device& device = collector_.devices().at(number);
+        balances.push_back({device.is_known ? device.unique_id : number, kFullestCore, device.is_known ? kHasChip : 0,
+                            its.start, its.highest});
+        its.start = its.highest = its.now;
+    }
 }
 
 // ---- names
@@ -460,6 +507,8 @@ void Recorder::flush() {
     wall_offset_ns_ = static_cast<int64_t>(nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC));
     close_rows(BlockKind::events, 0);
     refresh_facts();
+    refresh_clocks();
+    note_known();
     close_names();
     if (rows_since_keyframe_ > std::max(kKeyframeRows, 4 * keyframe_rows_)) put_keyframe(nullptr);
 }

@@ -22,6 +22,7 @@
 #include "recording/block.hpp"
 #include "recording/names.hpp"
 #include "recording/rows.hpp"
+#include "recording/watch/core_loads.hpp"
 
 namespace ttmem::recording {
 
@@ -65,8 +66,7 @@ private:
         bool is_lost = false, is_over = false;
         uint64_t lost_records = 0;
         uint64_t known_until_ns = 0;  // CLOCK_MONOTONIC
-        double ns_per_raw = 1.0;
-        uint64_t raw = 0, monotonic_ns = 0;  // of its clock at one moment
+        Timebase::Line clock;
         ProcessFacts facts;
         std::map<uint16_t, RecordCopy> targets;  // as they were opened last
         std::vector<Phase> phases;               // the newest, also those that ended
@@ -85,6 +85,8 @@ private:
     bool meet(State& state, uint64_t key);
     void take_clock(State& state);
     uint64_t monotonic(const State& state, uint64_t raw) const;
+    void refresh_clocks();
+    void note_known();
     void add(State& state, RecordCopy words, uint64_t monotonic_ns = 0);
     void add_own(State& state, RowType type, uint64_t id = 0);
     void name(State& state, const RecordCopy& words);
@@ -95,12 +97,14 @@ private:
     void put_target(State& state, const RecordCopy& words);
     void put_process(State& state, const Process& process);
     void put_keyframe(const Process* only);
+    void count_lost(State& state);
     void put_gap_peaks(State& state);
     void close_rows(BlockKind kind, uint16_t parts);
     void close_names();
     void write(BlockHead head, const std::vector<Balance>& balances, const std::string& payload);
     void raise_in_gap(uint32_t device, uint8_t pool, int64_t bytes);
     std::vector<Balance> take_balances();
+    void put_cores(std::vector<Balance>& balances);
 
     Collector& collector_;
     RowEncoder rows_;
@@ -110,10 +114,11 @@ private:
     State* last_ = nullptr;  // whom the row before was about
     uint64_t last_key_ = 0;
     std::vector<Pool> pools_;  // by device and pool
+    CoreLoads loads_;
     int file_ = -1;
     uint64_t segment_ = 0;
     uint32_t block_number_ = 0, next_number_ = 0;
-    uint64_t rows_since_keyframe_ = 0, keyframe_rows_ = 0;
+    uint64_t rows_since_keyframe_ = 0, keyframe_rows_ = 0, flush_count_ = 0;
     int64_t wall_offset_ns_ = 0;
     uint16_t keyframe_parts_ = 0;  // while one is written: what its next block is
     bool is_in_keyframe_ = false;

@@ -33,6 +33,18 @@ void set_counted(Process& process, bool is_counted) {
 
 }  // namespace
 
+Watcher& Replay::watch() {
+    if (watcher_ == nullptr) {
+        watcher_ = std::make_unique<Watcher>(collector_);
+        collector_.listen(watcher_.get());
+    }
+    return *watcher_;
+}
+
+Replay::~Replay() {
+    if (watcher_ != nullptr) collector_.listen(nullptr);
+}
+
 bool Replay::read_names_of(const StoredBlock& block, std::string& error) {
     if (read_names(block.payload, block.head.row_count, names_)) {
         for (auto& [number, player] : players_) take_facts(*player.process, names_[number].facts);
@@ -65,21 +77,65 @@ bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopp
     has_stopped = false;
     const auto held = collector_.hold();
     Row row;
+    position_ = 0;
+    if (watcher_ != nullptr && until.skip == 0) watcher_->look(0, block.head.first_ns);
     while (!has_stopped && rows.next(row)) {
         const bool is_event = block.head.kind == BlockKind::events;
-        if (is_event && row.words.time > until.time_ns) {
+        if (position_ < until.skip) {
+            ++position_;
+            continue;
+        }
+        if (position_ >= until.rows || is_over(row, is_event, until)) {
             has_stopped = true;
             break;
         }
+        if (until.is_of_each && is_beyond(row, is_event, until)) {
+            ++position_;
+            continue;
+        }
+        if (is_event && row_watcher_ != nullptr) row_watcher_->row_comes(row.words.time);
+        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
+        if (watcher_ != nullptr) watcher_->set_time(row.words.time);
         apply_row(row);
         ++row_count_;
-        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
+        ++position_;
+        if (watcher_ != nullptr) watcher_->look(position_, row.words.time);
+        if (is_event && row_watcher_ != nullptr) row_watcher_->row_done();
         has_stopped = is_event && until.pool < kPools && is_reached(until);
     }
     for (auto& [number, player] : players_) ++player.process->figures;
     if (!rows.has_failed()) return true;
     error = "its rows are none";
     return false;
+}
+
+bool Replay::phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const {
+    RowDecoder rows(block.payload, block.head.row_count);
+    Row row;
+    while (rows.next(row)) {
+        const Type type = row.words.type();
+        if (type != Type::phase_began && type != Type::phase_ended) continue;
+        const auto named = names_.find(row.process);
+        if (named == names_.end()) continue;
+        const std::string name = named->second.item(PhaseRecord::unpack(row.words).name, Item::text);
+        found.push_back({row.words.time, named->second.facts.pid, type == Type::phase_began, name});
+    }
+    if (!rows.has_failed()) return true;
+    error = "its rows are none";
+    return false;
+}
+
+bool Replay::is_over(const Row& row, bool is_event, const Until& until) {
+    const uint64_t late_ns = until.is_of_each ? kLateMostNs : 0;
+    return is_event && row.words.time > until.time_ns && row.words.time - until.time_ns > late_ns;
+}
+
+// Of each process all rows before the first that is later. What a keyframe says of one that is not past yet is of its time.
+bool Replay::is_beyond(const Row& row, bool is_event, const Until& until) {
+    if (until.time_ns == ~uint64_t{0}) return false;
+    if (row.process >= past_.size()) past_.resize(row.process + size_t{1});  // the decoder bounds it
+    if (is_event && row.words.time > until.time_ns) past_[row.process] = true;
+    return past_[row.process];
 }
 
 bool Replay::is_reached(const Until& until) {
@@ -131,6 +187,7 @@ void Replay::apply_own(Player& player, RecordCopy words) {
                 for (const RecordCopy& life : player.alive) apply_socket(player, life);
             else if (player.is_gathering)
                 book.rebuild(player.alive, {}, words.time);
+            if (player.is_gathering && watcher_ != nullptr) watcher_->reset(player.process->key);
             player.is_gathering = player.is_skipping = false;
             player.alive.clear();
             return;
@@ -150,6 +207,7 @@ void Replay::apply_own(Player& player, RecordCopy words) {
             player.process->event_count = 1;
             return book.note_gap();
         case RowType::gap_ended:
+            player.process->lost_records = words.id;
             player.is_lost = true;  // until the keyframe that follows
             return;
         case RowType::gap_peaked: {

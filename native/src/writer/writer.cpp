@@ -85,12 +85,42 @@ void inherit_names(Writer& child, const Writer& parent) noexcept {
     }
 }
 
-bool make_journal(const char* directory, const Writer* parent) noexcept {
+// A ring that somebody set is that large or not there. One that a recorder wishes for is as large as there is room for.
+struct Wish {
     Sizes sizes;
-    sizes.table = power_of_two_from("TTMEM_TABLE", kTable, kTableLeast, kTableMost);
-    sizes.ring_slots = power_of_two_from("TTMEM_RING", kRingSlots, 16, kRingSlotsMost);
+    uint32_t least = 0;  // slots of the ring
+};
+
+Wish wished_sizes() noexcept {
+    Wish wish;
+    wish.sizes.table = power_of_two_from("TTMEM_TABLE", kTable, kTableLeast, kTableMost);
+    wish.sizes.ring_slots = wish.least = power_of_two_from("TTMEM_RING", 0, 16, kRingSlotsMost);
+    if (wish.least != 0) return wish;
+    wish.sizes.ring_slots = power_of_two_from("TTMEM_RING_WISH", kRingSlots, kWishedRingLeast, kRingSlotsMost);
+    wish.least = environment("TTMEM_RING_WISH") != nullptr ? kWishedRingLeast : wish.sizes.ring_slots;
+    return wish;
+}
+
+bool begin_largest_journal(const char* directory, NewJournal& journal) noexcept {
+    const Wish wish = wished_sizes();
+    Sizes sizes = wish.sizes;
+    while (!begin_journal(directory, sizes, journal)) {
+        if (!journal.is_too_large || sizes.ring_slots / 2 < wish.least) return false;
+        sizes.ring_slots /= 2;
+        journal = NewJournal{};
+    }
+    if (sizes.ring_slots != wish.sizes.ring_slots)
+        std::snprintf(
+            journal.message, sizeof journal.message,
+            "%s: no room for a journal with %u events; this one has %u, and a recording may miss more of them "
+            "when many come at once",
+            journal.path, wish.sizes.ring_slots, sizes.ring_slots);
+    return true;
+}
+
+bool make_journal(const char* directory, const Writer* parent) noexcept {
     NewJournal journal;
-    if (!begin_journal(directory, sizes, journal)) {
+    if (!begin_largest_journal(directory, journal)) {
         warn(journal.message);
         return false;
     }

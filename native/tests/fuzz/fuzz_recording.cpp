@@ -1,9 +1,11 @@
-// Anything as a recording: blocks are found, names and rows read and played into books, and nothing but that happens.
+// Anything as a recording: blocks are found, names and rows read, played into books and made lives, and nothing but that
+// happens.
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "recording/lives/reader.hpp"
 #include "recording/replay.hpp"
 
 using namespace ttmem;
@@ -11,13 +13,17 @@ using namespace ttmem::recording;
 
 namespace {
 
-void play(Replay& replay, const StoredBlock& block) {
+void play(Replay& replay, LifeReader& lives, const StoredBlock& block) {
     std::string error;
     bool has_stopped = false;
-    if (block.head.kind == BlockKind::names)
+    if (block.head.number % 8 == 1) lives.begin_segment();
+    if (block.head.kind == BlockKind::names) {
         replay.read_names_of(block, error);
-    else
+        lives.read_names_of(block, error);
+    } else {
         replay.apply(block, Until{}, has_stopped, error);
+        lives.apply(block, error);
+    }
 }
 
 }  // namespace
@@ -28,15 +34,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::string error;
     Collector collector(false);
     Replay replay(collector);
-    if (const auto block = block_of(all, error)) play(replay, *block);
+    LifeReader lives({});
+    if (const auto block = block_of(all, error)) play(replay, lives, *block);
     for (std::string_view rest = all; rest.size() > 4;) {
         const auto byte = [&](size_t at) { return static_cast<uint8_t>(rest[at]); };
         StoredBlock block;
         block.head.kind = static_cast<BlockKind>(1 + byte(0) % 3);
-        block.head.row_count = byte(1);
+        block.head.row_count = block.head.number = byte(1);
+        block.head.parts = byte(0) >> 6;
         block.payload = rest.substr(4, byte(2) | size_t{byte(3)} << 8);
         rest.remove_prefix(4 + block.payload.size());
-        play(replay, block);
+        play(replay, lives, block);
     }
+    lives.finish();
     return 0;
 }

@@ -1,4 +1,4 @@
-"""What was alive at a moment, summed up by line, operation, phase, kind, program, thread or process.
+"""What was alive at a moment, summed up by line, operation, phase, kind, program, thread, process, chip or core.
 
 From rows of `Ledger.allocations` and phases of a recording. A sum is of one pool of one chip: what lies on a mesh
 counts once on each of its chips, as the chip's own figure has it.
@@ -15,16 +15,21 @@ from ttmem.snapshot.values import Answer, ChipId, ChipName, Count, Struct, TimeN
 __all__ = [
     "BY_WORDS",
     "AliveSum",
+    "AliveView",
     "ByWord",
+    "Entry",
     "GapPeak",
     "PhaseSpan",
     "Phases",
     "PoolAlive",
     "RecordingReport",
+    "chip_word",
+    "names_of",
+    "summed",
     "sums_of",
 ]
 
-ByWord = Literal["site", "operation", "phase", "kind", "program", "thread", "process"]
+ByWord = Literal["site", "operation", "phase", "kind", "program", "thread", "process", "tensor", "chip", "core"]
 BY_WORDS: tuple[ByWord, ...] = get_args(ByWord)
 _FRAMES = 2  # of a stack: the line that asked, and the one that called it
 
@@ -37,6 +42,14 @@ class AliveSum(Struct, frozen=True):
     names: tuple[str, ...]  # what it is summed by, in the order asked for; empty text: not known
     size_bytes: Count
     count: Count
+
+
+class AliveView(Struct, frozen=True):
+    """The same allocations, summed up by another word."""
+
+    by: ByWord
+    sums: tuple[AliveSum, ...]  # the largest first
+    more_sum_count: Count
 
 
 class PoolAlive(Struct, frozen=True, kw_only=True):
@@ -52,6 +65,7 @@ class PoolAlive(Struct, frozen=True, kw_only=True):
     listed_bytes: Count  # what all of `sums` are together, before the smallest were left out
     sums: tuple[AliveSum, ...]  # the largest first
     more_sum_count: Count
+    views: tuple[AliveView, ...] = ()
 
 
 class GapPeak(Struct, frozen=True, kw_only=True):
@@ -108,10 +122,15 @@ class Phases:
         return ""
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
+    """One allocation, whose it is, and how much of it counts."""
+
     row: Row
     process: str
     phases: Phases
+    size_bytes: int
+    chip: str = ""
+    core: str = ""  # empty: as the row says
 
 
 def sums_of(
@@ -122,37 +141,69 @@ def sums_of(
     device: int,
     pool: int,
     by: Sequence[ByWord],
+    chip: str = "",
 ) -> list[AliveSum]:
-    """The largest first. `rows`, `phases` and `labels` by process key; `device` by its number."""
+    """The largest first. `rows`, `phases` and `labels` by process key; `device` by its number, with its name."""
     none = Phases(())
+    return summed(
+        (
+            Entry(row, labels.get(key, ""), phases.get(key, none), row[5], chip)
+            for key, listed in rows.items()
+            for row in listed
+            if row[3] == pool and device in row[0] and (row[5] or row[1] == Kind.BUFFER.number)
+        ),
+        by,
+    )
+
+
+def summed(entries: Iterable[Entry], by: Sequence[ByWord]) -> list[AliveSum]:
+    """The largest first."""
     sums: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
-    for key, listed in rows.items():
-        for row in listed:
-            if row[3] != pool or device not in row[0] or not (row[5] or row[1] == Kind.BUFFER.number):
-                continue
-            entry = _Entry(row, labels.get(key, ""), phases.get(key, none))
-            one = sums[tuple(_NAMES[word](entry) for word in by)]
-            one[0] += row[5]
-            one[1] += 1
+    for entry in entries:
+        one = sums[names_of(entry, by)]
+        one[0] += entry.size_bytes
+        one[1] += 1
     found = [AliveSum(names, *figures) for names, figures in sums.items()]
     return sorted(found, key=lambda one: (-one.size_bytes, one.names))
 
 
-def _site(entry: _Entry) -> str:
+def names_of(entry: Entry, by: Sequence[ByWord]) -> tuple[str, ...]:
+    """What an allocation is called by each of these words; empty text: not known."""
+    return tuple(_NAMES[word](entry) for word in by)
+
+
+def chip_word(chip: ChipName) -> str:
+    """What a chip is called in sums."""
+    if chip.index is not None and not chip.is_server_chip:
+        return f"chip {chip.index}"
+    return chip.name or chip.uuid or ""
+
+
+def _site(entry: Entry) -> str:
     if Kind.numbered(entry.row[1]).is_kernel:
         return ""
     return "\n".join(entry.row[-2].split("\n")[:_FRAMES])
 
 
-def _program(entry: _Entry) -> str:
+def _program(entry: Entry) -> str:
     return "" if entry.row[17] is None else f"program {entry.row[17]}"
 
 
-def _thread(entry: _Entry) -> str:
+def _thread(entry: Entry) -> str:
     return f"thread {entry.row[10]}" if entry.row[10] else ""
 
 
-_NAMES: dict[ByWord, Callable[[_Entry], str]] = {
+def _core(entry: Entry) -> str:
+    """Lockstep buffers take the same addresses of every core, circular buffers and kernels lie on some of them."""
+    parts = entry.row[-1]
+    if parts:
+        return ";".join(dict.fromkeys(str(part[-1]) for part in parts))
+    if Pool.numbered(entry.row[3]) in (Pool.L1, Pool.L1_SMALL):
+        return "every core"
+    return f"{entry.row[9]} cores" if entry.row[9] else ""
+
+
+_NAMES: dict[ByWord, Callable[[Entry], str]] = {
     "site": _site,
     "operation": lambda entry: entry.row[-5],
     "phase": lambda entry: entry.phases.name_at(entry.row[12]),
@@ -160,4 +211,7 @@ _NAMES: dict[ByWord, Callable[[_Entry], str]] = {
     "program": _program,
     "thread": _thread,
     "process": lambda entry: entry.process,
+    "tensor": lambda entry: entry.row[-4],
+    "chip": lambda entry: entry.chip,
+    "core": lambda entry: entry.core or _core(entry),
 }

@@ -26,6 +26,8 @@ VERBS = {
     "run": "Run a program with tracking on.",
     "record": "Record what happens, for ttmem report.",
     "report": "Show what a recording says.",
+    "diff": "Show what changed between two recordings.",
+    "export": "Write a recording for other programs.",
     "doctor": "Show what can be seen here, and what is missing.",
     "serve": "Serve programs that report by socket, and viewers.",
     "demo": "Show a workload on simulated chips, live.",

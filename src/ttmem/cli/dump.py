@@ -14,6 +14,7 @@ from ttmem.snapshot.dump import BY, By
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.dump import dump_page
 from ttmem.view.screen import Screen
+from ttmem.view.texts import looked_text
 
 _MOST, _MOST_SUMS = 50, 20
 
@@ -77,7 +78,7 @@ def dump(
         screen.show(dump_page(alive, PageOptions(screen.width, is_ascii or not screen.is_unicode)))
     if not alive.process_count:
         ended = f"; {alive.ended_count} ended" if alive.ended_count else ""
-        click.echo(f"ttmem: no process reports ({alive.source} looked in {', '.join(alive.places)}{ended})", err=True)
+        click.echo(f"ttmem: no process reports ({looked_text(alive.source, alive.places)}{ended})", err=True)
         for note in alive.notes:
             click.echo(f"ttmem: {note}", err=True)
         return NOTHING_READ

@@ -23,7 +23,7 @@ from ttmem.snapshot.values import SCHEMA, time_text
 from ttmem.sources import Places
 from ttmem.view.page import PageOptions
 from ttmem.view.screen import Screen
-from ttmem.view.texts import plural
+from ttmem.view.texts import looked_text, plural
 
 if TYPE_CHECKING:
     from ttmem.analysis import Explanation
@@ -184,7 +184,7 @@ def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
     if not snapshot.processes:
         theirs = f"; {plural(len(snapshot.foreign), 'place', 's')} of other users may not be read"
         raise NothingToRead(
-            f"no process reports ({snapshot.source} looked in {', '.join(snapshot.places)})"
+            f"no process reports ({looked_text(snapshot.source, snapshot.places)})"
             f"{theirs if snapshot.foreign else ''}"
             "; a program that ended can be explained if it was started by `ttmem run -- COMMAND`"
         )

@@ -147,6 +147,9 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
             sys.stdout.flush()
     except click.exceptions.Exit as exit_asked_for:
         return exit_asked_for.exit_code
+    except click.MissingParameter as error:
+        click.echo(f"{name}: {_missing(error)}", err=True)
+        return error.exit_code
     except click.ClickException as error:
         click.echo(f"{name}: {error.format_message()}", err=True)
         return error.exit_code
@@ -158,6 +161,16 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
         click.echo(f"{name}: {error}", err=True)
         return NOTHING_READ
     return result if isinstance(result, int) else DONE
+
+
+def _missing(error: click.MissingParameter) -> str:
+    """What a verb was not given, and how it is written."""
+    context, parameter = error.ctx, error.param
+    if context is None or parameter is None:
+        return error.format_message()
+    expected = parameter.human_readable_name if isinstance(parameter, click.Argument) else parameter.opts[0]
+    usage = context.command.get_usage(context).removeprefix("Usage: ")
+    return f"expected {expected}, found nothing: {usage} (ttmem help {context.info_name} says more)"
 
 
 def raise_descriptor_limit() -> None:

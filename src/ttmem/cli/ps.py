@@ -16,7 +16,7 @@ import click
 
 from ttmem.cli.common import DONE, NOTHING_READ
 from ttmem.cli.common.options import table_command
-from ttmem.cli.common.request import BANNER, STANDARD_NAME, QueryResult, Request, query
+from ttmem.cli.common.request import BANNER, STANDARD_NAME, Looked, QueryResult, Request, query
 from ttmem.errors import TtmemError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
@@ -314,6 +314,14 @@ def _answer(request: Request, form: Form, screen: Screen, environ: Mapping[str, 
     else:
         form.write(result, is_again=False)
     result.check(request)
+
+
+def write_once(request: Request, source: Looked) -> None:
+    """The table of another source of figures."""
+    if request.levels or LEVELS_NAME in os.environ:
+        _use_levels(request.levels)
+    screen = screen_for(request, sys.stdout, os.environ)
+    TableForm(request, screen, sys.stdout).write(query(source, request, has_identity=False), is_again=False)
 
 
 def _use_levels(levels: tuple[int, int, int] | None) -> None:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from ttmem.view import Line
 
 _LOOK_EVERY_SECONDS = 0.05
+_RECORD_EVERY_SECONDS = 0.02  # a program may report two million events a second from its first call on
 _IDLE_SECONDS = 3600.0  # the end of the program wakes us
 _NAME_LENGTH = 100
+_WISHED_RING = 1 << 18  # events that a recorder may lag behind, where the program has room for them
 _MARK, _MARKS_MOST = "TTMEM_RUN", 8  # those of a run within a run are listed; a journal has room for this many
 
 
@@ -91,6 +93,8 @@ def run_tracked(
     if label:
         environ["TTMEM_LABEL"] = label
     environ["TTMEM_SITES"] = "0" if has_no_sites else environ.get("TTMEM_SITES") or "1"
+    if order is not None:
+        environ["TTMEM_RING_WISH"] = str(_WISHED_RING)
     directory = directory or environ.get("TTMEM_DIR")
     if directory:
         environ["TTMEM_DIR"] = os.path.abspath(directory)  # the program may go elsewhere
@@ -126,7 +130,8 @@ def _run_to_end(command: Sequence[str], environ: Mapping[str, str], journals: Ch
 
     raise_descriptor_limit()  # only now: the program has the limits that we were given
     journals.began(child.pid)
-    code = child.wait(journals.look, every_seconds=_LOOK_EVERY_SECONDS)
+    pause = _RECORD_EVERY_SECONDS if journals.is_recording else _LOOK_EVERY_SECONDS
+    code = child.wait(journals.look, every_seconds=pause)
     journals.look()
     return code
 

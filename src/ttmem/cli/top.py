@@ -1,12 +1,14 @@
-"""`ttmem top`: the live monitor; where nothing can be drawn over, in a pipe or a file, one table."""
+"""`ttmem top`: the monitor, live or on a recording; where nothing can be drawn over, in a pipe or a file, one table."""
 
 import os
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ttmem.cli.common import DONE, NOTHING_READ
 from ttmem.cli.common.options import APPEARANCE, NO_DAEMON, SIMULATED, ManyValues, with_options
 from ttmem.cli.common.request import DEMO_CHIPS, check_colours, device_words
 from ttmem.errors import SelectionError
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ttmem.cli.demonstration.workload import Order
+    from ttmem.figures.replay_clock import ReplayClock
     from ttmem.monitor.options import Options
+    from ttmem.recording import Recording
 
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 60.0
 # Of `ps` as well.
@@ -53,6 +57,16 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
     help="Mark a chip whose DRAM or fullest core reaches this.",
 )
 @click.option("--readonly", "is_readonly", is_flag=True, help="Send no signals, change nothing.")
+@click.option("--replay", "path", type=click.Path(path_type=Path), metavar="RECORDING", help="Show a recording.")
+@click.option(
+    "--speed", type=click.FloatRange(0.01, 1000), metavar="FACTOR", help="With --replay: how fast it plays (1)."
+)
+@click.option(
+    "--at",
+    "moment",
+    metavar="WHEN",
+    help="With --replay: where: 14:03:07, +12.5s, peak, incident:4711-1, a phase.",
+)
 @with_options(APPEARANCE)
 @click.option("--light/--dark", "is_light", default=None, help="For a bright background, or a dark one.")
 @NO_DAEMON
@@ -62,7 +76,10 @@ def top(context: click.Context, /, **asked: Any) -> int:
 
     The figures are those of `ttmem ps`. Where nothing can be drawn over, in a pipe or a file, one table is shown.
     """
+    _check(asked)
     screen = Screen(sys.stdout, os.environ)
+    if asked["path"] is not None:
+        return _replayed(asked, screen)
     orders = _orders(asked["chip_count"], is_demo=asked["is_demo"])
     if not screen.is_live or not has_keys():
         return _table(context, asked, orders)
@@ -72,11 +89,83 @@ def top(context: click.Context, /, **asked: Any) -> int:
             from ttmem.cli.demonstration.show import show
 
             return show(orders, options, os.environ).code
+        from ttmem.monitor.app import DEMO_WANTED
         from ttmem.monitor.start import run_monitor
 
-        return run_monitor(options, os.environ)
+        code = run_monitor(options, os.environ)
+        return code if code != DEMO_WANTED else _demonstrated(options)
     except SelectionError as error:
         raise click.BadParameter(str(error), param_hint="-i") from error
+
+
+def _demonstrated(options: "Options") -> int:
+    """What `d` on the empty screen starts."""
+    from ttmem.cli.demonstration.show import orders_for, show
+    from ttmem.monitor.options import ALL
+
+    return show(orders_for(DEMO_CHIPS), options._replace(selection=ALL, words_of=None), os.environ).code
+
+
+def _check(asked: dict[str, Any]) -> None:
+    """Flags that go together."""
+    if asked["path"] is None:
+        for name, flag in (("speed", "--speed"), ("moment", "--at")):
+            if asked[name] is not None:
+                raise click.BadParameter("is for a recording: add --replay RECORDING", param_hint=flag)
+    elif asked["chip_count"] is not None or asked["is_demo"]:
+        raise click.BadParameter("a recording or simulated chips, not both", param_hint="--replay")
+
+
+def _replayed(asked: dict[str, Any], screen: Screen) -> int:
+    """The monitor on a recording; without a terminal the table of its last moment, or of `--at`."""
+    from ttmem.cli.common.moments import moment_ns
+    from ttmem.errors import RecordingDamaged
+    from ttmem.figures.replay_clock import ReplayClock
+    from ttmem.recording import Recording
+
+    try:
+        recording = Recording(asked["path"])
+    except RecordingDamaged as error:
+        raise click.BadParameter(str(error), param_hint="--replay") from error
+    if not recording.last_ns:
+        click.echo(f"ttmem: {recording.path}: nothing has happened in it; record a program that reports", err=True)
+        return NOTHING_READ
+    clock = ReplayClock(recording.first_ns, recording.last_ns, speed=asked["speed"] or 1.0)
+    is_live = screen.is_live and has_keys()
+    if asked["moment"] is not None:
+        clock.go_to(moment_ns(recording, asked["moment"]))
+    elif is_live:
+        clock.play()
+    else:
+        clock.end()
+    return _replayed_monitor(asked, screen, recording, clock) if is_live else _replayed_table(asked, recording, clock)
+
+
+def _replayed_monitor(asked: dict[str, Any], screen: Screen, recording: "Recording", clock: "ReplayClock") -> int:
+    from ttmem.monitor.replay.figures import selected_replay
+    from ttmem.monitor.start import run_monitor
+
+    options = options_of(asked, is_unicode=screen.is_unicode)._replace(replay=clock, is_readonly=True)
+    try:
+        return run_monitor(options, os.environ, opened=lambda: selected_replay(options, recording, clock))
+    except SelectionError as error:
+        raise click.BadParameter(str(error), param_hint="-i") from error
+
+
+def _replayed_table(asked: dict[str, Any], recording: "Recording", clock: "ReplayClock") -> int:
+    from ttmem.cli.common.request import Request
+    from ttmem.cli.ps import write_once
+    from ttmem.figures.replayed import RecordedFigures
+
+    figures = RecordedFigures(recording, clock)
+    if not figures.overview().live:
+        when = "at its end" if asked["moment"] is None else "at that moment"
+        click.echo(
+            f"ttmem: {recording.path}: no program uses a device {when}; try another --at, such as peak", err=True
+        )
+        return NOTHING_READ
+    write_once(Request(order=asked["sort"], **{name: asked[name] for name in _TABLE_OPTIONS}), figures)
+    return DONE
 
 
 def _orders(chip_count: int | None, *, is_demo: bool) -> "list[Order]":

@@ -1,10 +1,11 @@
-"""The few sentences that reporting says on stderr: each at most once in a process and its forked children."""
+"""The few sentences that reporting says on stderr: most of them at most once in a process and its
+forked children."""
 
 import os
 import sys
 from contextlib import suppress
 
-__all__ = ["has_stderr", "warn_once"]
+__all__ = ["has_stderr", "warn", "warn_once"]
 
 _SAID: set[str] = set()
 
@@ -19,5 +20,12 @@ def warn_once(topic: str, sentence: str) -> None:
     if topic in _SAID or not has_stderr():
         return
     _SAID.add(topic)
+    warn(sentence)
+
+
+def warn(sentence: str) -> None:
+    """One line; never raises."""
+    if not has_stderr():
+        return
     with suppress(OSError):
         os.write(2, f"ttmem: {sentence}\n".encode(errors="replace"))

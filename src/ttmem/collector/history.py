@@ -206,11 +206,12 @@ class HistoryRecorder:
         read: Callable[[], Iterable[ReadChip]],
         clock_ns: Callable[[], int],
         overview: Callable[[], Snapshot | None] = lambda: None,
+        rates: RatesRecorder | None = None,
     ) -> None:
         self._sample = sample
         self._read = read
         self._overview = overview
-        self._rates = RatesRecorder()
+        self._rates = rates or RatesRecorder()
         self._clock_ns = clock_ns
         self._lock = threading.Lock()
         self._chips: dict[_Chip, dict[Pool, Ring]] = {}

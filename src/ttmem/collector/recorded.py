@@ -5,45 +5,61 @@ beside the segments as answers of the collector that recorded them: `keep_incide
 """
 
 import os
+import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ttmem import _native
 from ttmem.collector.chips import bank_sizes
 from ttmem.collector.collector import Collector
 from ttmem.collector.rows import SnapshotContext, Snapshots
+from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
-from ttmem.recording import Peak, Recording
+from ttmem.recording import CorePeak, Peak, Recording
 from ttmem.snapshot import Host, Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
-from ttmem.snapshot.values import TimeNs, replace
+from ttmem.snapshot.values import Device, TimeNs, replace
+from ttmem.sources.procfs import user_name
 
-__all__ = ["KeptIncidents", "Moment", "keep_incidents"]
+__all__ = ["KeptIncidents", "Moment", "OnCore", "context_of", "empty_ledger", "keep_incidents"]
 
 _INCIDENTS, _SNAPSHOT = "incidents", "snapshot.json"
 
 Row = Sequence[Any]  # of `Ledger.allocations`
 
 
-class Moment:
-    """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, or at its end."""
+class OnCore(NamedTuple):
+    """What lies on a core: a buffer of all cores, one of its own, or a circular buffer of the program that ran last."""
 
-    def __init__(self, recording: Recording, *, at_ns: int | None = None, peak: Peak | None = None) -> None:
-        self._ledger = _native.Ledger()
-        for arch, sizes in bank_sizes().items():
-            self._ledger.set_bank_sizes(arch, *sizes)
-        self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak)
+    process: int  # key
+    kind: int
+    id: int
+    sequence: int
+    pool: Pool
+    address: int
+    size_bytes: int  # on that core
+    program: int
+
+
+class Moment:
+    """What was alive at one moment of a recording: of a time (CLOCK_MONOTONIC), of a peak, of a core's, or its end."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        *,
+        at_ns: int | None = None,
+        peak: Peak | None = None,
+        core: CorePeak | None = None,
+    ) -> None:
+        self._ledger = empty_ledger()
+        self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak, core=core)
         self.monotonic_ns = at_ns if at_ns is not None else self._replay.time_ns()
         self.time_ns = TimeNs(self.monotonic_ns + self._replay.wall_offset_ns())
-        context = SnapshotContext(
-            source=f"recording {recording.path}",
-            places=(str(recording.path),),
-            host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
-            user_of=str,
-        )
-        self.snapshot: Snapshot = replace(Snapshots(self._ledger).snapshot(context), time_ns=self.time_ns)
+        snapshot = Snapshots(self._ledger).snapshot(context_of(recording))
+        self.snapshot: Snapshot = replace(snapshot, time_ns=self.time_ns)
         self.phases = self._replay.phases()  # by process key: (name, began, ended or 0, thread)
         self.gap_peaks = self._replay.gap_peaks()  # (process key, chips, pool, bytes, time_ns)
         self.lost_keys = frozenset(self._replay.lost())  # of processes of which is not known what they hold
@@ -51,6 +67,29 @@ class Moment:
     def allocations(self, key: int) -> Sequence[Row]:
         """What a process has alive, as `Ledger.allocations` has it."""
         return self._ledger.allocations(key)
+
+    def on_core(self, device: Device, core: tuple[int, int]) -> list[OnCore]:
+        """What lies on one core of a chip of the snapshot, the largest first within each process."""
+        rows = _native.recording.on_core(self._ledger, device.number, core[1] * 256 + core[0])
+        return [OnCore._make((*row[:4], Pool.numbered(row[4]), *row[5:])) for row in rows]
+
+
+def empty_ledger() -> _native.Ledger:
+    """One that knows how large banks are."""
+    ledger = _native.Ledger()
+    for arch, sizes in bank_sizes().items():
+        ledger.set_bank_sizes(arch, *sizes)
+    return ledger
+
+
+def context_of(recording: Recording) -> SnapshotContext:
+    """Where its figures come from."""
+    return SnapshotContext(
+        source=f"recording {recording.path}",
+        places=(str(recording.path),),
+        host=Host(recording.meta.host, "", "", "", "", "", version=recording.meta.version),
+        user_of=user_name if recording.meta.host == socket.gethostname() else str,
+    )
 
 
 def keep_incidents(collector: Collector, directory: Path) -> None:

@@ -97,7 +97,7 @@ def _hook(report: DoctorReport, environ: Mapping[str, str]) -> list[HookEntry]:
         return []
     trouble = hook_trouble(path)
     counts = [sum(entry.kind == kind for entry in entries) for kind in ("hook", "getter", "offset")]
-    text = "{}: stands in for {} functions, asks {}, reads {} private places".format(path, *counts)
+    text = "{}: hooks {} functions, calls {} getters, reads {} private offsets".format(path, *counts)
     if trouble:
         report.checks.append(Check(Status.FAIL, "hook", f"{path} {trouble}", "install ttmem elsewhere"))
     else:
@@ -119,6 +119,7 @@ def _runtime(
                 report.python = interpreter
                 return of_package(package, environ)
         text = f"no ttnn in {' or '.join(asked)}: there is nothing to hook"
+        advice = f"pip install ttnn there, or {advice}"
     except OSError as error:
         text = f"{error.filename or library}: {error.strerror}"
     except TtmemError as error:

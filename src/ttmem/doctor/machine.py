@@ -9,11 +9,14 @@ import socket
 import stat
 from collections.abc import Iterator, Mapping
 
+import ttmem
 from ttmem.doctor.checks import Check, Status
-from ttmem.errors import RegionDamaged
-from ttmem.figures.daemon_client import DaemonClient
+from ttmem.errors import RegionDamaged, TtmemError
+from ttmem.figures.daemon_client import SOCKET_NAME, DaemonClient
+from ttmem.snapshot.values import clean
 from ttmem.sources import Places
 from ttmem.sources.directories import RUNTIME_DIRECTORY, region_number
+from ttmem.sources.journal_versions import JOURNAL_VERSION, other_versions
 from ttmem.sources.stock_shm.region import decode_region
 from ttmem.sources.stock_shm.regions import read_region_file
 
@@ -21,6 +24,7 @@ __all__ = ["machine_checks"]
 
 JOURNAL_BYTES = 16 << 20  # of one process, as long as TTMEM_TABLE and TTMEM_RING are left alone
 _COMFORTABLE_JOURNALS = 16
+_PIDS_MOST = 5
 _INSPECTOR = "TT_METAL_INSPECTOR_RPC_SERVER_ADDRESS"
 _INSPECTOR_ADDRESS = "localhost:50051"
 _CONNECT_SECONDS = 0.2
@@ -34,11 +38,12 @@ def machine_checks(environ: Mapping[str, str], *, uid: int, cards: str = _CARDS)
     """All of them, in the order in which they matter."""
     places = Places.from_environment(environ, uid=uid)
     yield _journals(places.main, uid, is_named=bool(environ.get("TTMEM_DIR")))
+    yield from _other_versions(places.main)
     yield _room(places.main)
     yield from _stock_counters(environ)
     yield _inspector(environ)
     yield _cards(cards)
-    yield _daemon([places.main, environ.get("TTMEM_SYSTEM_DIR") or "/run/ttmem"])
+    yield from _daemons([places.main, environ.get("TTMEM_SYSTEM_DIR") or "/run/ttmem"])
     yield _kernel()
 
 
@@ -74,6 +79,15 @@ def _journals_to_be(directory: str) -> Check:
     trouble = "may not be written to" if os.path.isdir(above) else "is not there either"
     advice = "make it, or set TTMEM_DIR to a directory of your own, for programs and viewers alike"
     return Check(Status.FAIL, "journals", f"{directory} is not there, and {above} {trouble}", advice)
+
+
+def _other_versions(directory: str) -> Iterator[Check]:
+    """Journals that are not read here: whose they are, and which of the two is the older one."""
+    for version, pids in other_versions(directory).items():
+        named = ", ".join(map(str, pids[:_PIDS_MOST])) + (" and others" if len(pids) > _PIDS_MOST else "")
+        text = f"{len(pids)} in {directory} of version {version}, which this ttmem cannot read (pid {named})"
+        older = "this ttmem" if version > JOURNAL_VERSION else "the ttmem of those programs"
+        yield Check(Status.WARN, "journals", text, f"upgrade {older}; of programs that have ended, remove the files")
 
 
 def _standing_above(directory: str) -> str:
@@ -152,15 +166,32 @@ def _cards(directory: str) -> Check:
     closed = [name for name in names if not os.access(os.path.join(directory, name), os.R_OK | os.W_OK)]
     if closed:
         text = f"{len(closed)} of {len(names)} in {directory} may not be opened by you"
-        return Check(Status.WARN, "cards", text, "ttmem never opens them, but ttnn must: check their group and mode")
+        advice = (
+            f"ttnn must open them (ttmem never does): ls -l {directory} shows who may; join that group (usermod -aG)"
+        )
+        return Check(Status.WARN, "cards", text, advice)
     return Check(Status.PASS, "cards", f"{len(names)} in {directory}, never opened by ttmem")
 
 
-def _daemon(directories: list[str]) -> Check:
-    client = DaemonClient.find(directories)
-    if client is not None:
-        return Check(Status.PASS, "daemon", f"answers at {client.path}")
-    return Check(Status.PASS, "daemon", "none runs, and none is needed; `ttmem serve` starts one")
+def _daemons(directories: list[str]) -> Iterator[Check]:
+    """Each that answers or should: viewers ask the first that they understand, else they look themselves."""
+    sockets = [os.path.join(directory, SOCKET_NAME) for directory in dict.fromkeys(directories)]
+    sockets = [path for path in sockets if os.path.lexists(path)]
+    yield from map(_daemon, sockets)
+    if not sockets:
+        yield Check(Status.PASS, "daemon", "none runs, and none is needed; `ttmem serve` starts one")
+
+
+def _daemon(path: str) -> Check:
+    try:
+        version = clean(str(DaemonClient(path).health().get("version")))
+    except TtmemError as error:
+        advice = f"start it again (systemctl restart ttmem, or ttmem serve); without one, remove {path}"
+        return Check(Status.WARN, "daemon", f"{path}: {error}; viewers look without it", advice)
+    if version != ttmem.__version__:
+        text = f"{path} is of ttmem {version}, this is {ttmem.__version__}: they may not understand each other"
+        return Check(Status.WARN, "daemon", text, "install one version, then restart it: systemctl restart ttmem")
+    return Check(Status.PASS, "daemon", f"answers at {path}")
 
 
 def _kernel() -> Check:

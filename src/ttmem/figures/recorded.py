@@ -2,7 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 
-from ttmem.analysis.alive import AliveSum, ByWord, GapPeak, Phases, PoolAlive, RecordingReport, sums_of
+from ttmem.analysis.alive import (
+    AliveSum,
+    AliveView,
+    ByWord,
+    GapPeak,
+    Phases,
+    PoolAlive,
+    RecordingReport,
+    chip_word,
+    sums_of,
+)
 from ttmem.collector.recorded import Moment
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.errors import SelectionError
@@ -17,10 +27,16 @@ _SHOWN = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool not i
 
 
 def peak_report(
-    recording: Recording, *, by: Sequence[ByWord], pool: Pool | None = None, chip: str | None = None, most: int = 5
+    recording: Recording,
+    *,
+    by: Sequence[ByWord],
+    pool: Pool | None = None,
+    chip: str | None = None,
+    most: int = 5,
+    views: Sequence[ByWord] = (),
 ) -> RecordingReport:
     """Every pool of every chip at its own highest; `pool` and `chip` (as `ps -i` names it) choose. One that is not
-    there is a SelectionError."""
+    there is a SelectionError. `views`: what else to sum up by, each word for itself."""
     end = Moment(recording)
     wanted = {usage.device.unique_id for usage in _chosen(end, chip)}
     shown = [pool] if pool else _SHOWN
@@ -37,7 +53,7 @@ def peak_report(
         if group[0].is_of_gap:
             found.append(_of_gap(recording, moment, usages, group[0]))
             continue
-        alive = _alive(recording, moment, usages, Pool.numbered(group[0].pool), by, most)
+        alive = _alive(recording, moment, usages, Pool.numbered(group[0].pool), by, most, views)
         found += [one if one.size_bytes == group[0].size_bytes else _unknown(one, group[0]) for one in alive]
     found.sort(key=lambda one: (one.chips[0].index or 0, one.chips[0].unique_id, one.pool.number))
     return _report(recording, end, found, by, is_of_peaks=True)
@@ -126,6 +142,7 @@ def _alive(
     pool: Pool,
     by: Sequence[ByWord],
     most: int,
+    views: Sequence[ByWord] = (),
 ) -> list[PoolAlive]:
     """One for all chips that have the same alive, in the same sums."""
     processes = [one for one in moment.snapshot.processes if one.is_live]
@@ -133,8 +150,18 @@ def _alive(
     phases = {key: Phases(spans) for key, spans in moment.phases.items()}
     labels = {one.key: f"{one.pid} {one.label or one.command}".strip() for one in processes}
     found: dict[tuple[tuple[AliveSum, ...], int, int | None], list[DeviceUsage]] = {}
+
+    def summed_by(usage: DeviceUsage, words: Sequence[ByWord]) -> list[AliveSum]:
+        return sums_of(
+            rows, phases, labels, device=usage.device.number, pool=pool.number, by=words, chip=chip_word(usage.device)
+        )
+
+    def view(usage: DeviceUsage, word: ByWord) -> AliveView:
+        sums = summed_by(usage, (word,))
+        return AliveView(word, tuple(sums[: most or None]), max(0, len(sums) - most) if most else 0)
+
     for usage in usages:
-        sums = sums_of(rows, phases, labels, device=usage.device.number, pool=pool.number, by=by)
+        sums = summed_by(usage, by)
         found.setdefault((tuple(sums), _used(usage, pool), usage.device.capacity(pool)), []).append(usage)
     return [
         PoolAlive(
@@ -148,6 +175,7 @@ def _alive(
             listed_bytes=sum(one.size_bytes for one in sums),
             sums=sums[: most or None],
             more_sum_count=max(0, len(sums) - most) if most else 0,
+            views=tuple(view(group[0], word) for word in views),
         )
         for (sums, size_bytes, capacity), group in found.items()
     ]

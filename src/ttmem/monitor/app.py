@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = [
+    "DEMO_WANTED",
     "Canvas",
     "Monitor",
     "TerminalDriver",
@@ -61,6 +62,7 @@ _SYSTEMS: dict[Depth, Literal["standard", "256", "truecolor"]] = {
     Depth.INDEXED: "256",
     Depth.TRUE: "truecolor",
 }
+DEMO_WANTED = -1  # instead of an exit code: who started the monitor shows the demo
 _INPUT, _OUTPUT = 0, 1
 _KILLED_BY = 128
 _CHECK_SECONDS = 1.0
@@ -263,9 +265,7 @@ class Monitor(App[None], inherit_bindings=False):
         has_colour = depth is not Depth.NONE
         self._themes = {is_light: theme(is_light=is_light, has_colour=has_colour) for is_light in (False, True)}
         self._shown_seconds = seconds
-        self._feed = Feed(
-            opened, self._deliver, interval_seconds=state.settings.interval, wanted=state.wanted(), first=first
-        )
+        self._feed = Feed(opened, self._deliver, interval_seconds=state.interval, wanted=state.wanted(), first=first)
         self._delivered_at = time.monotonic()
         self._is_leaving = False
         if first is not None:
@@ -332,7 +332,7 @@ class Monitor(App[None], inherit_bindings=False):
         """A query that hangs and a terminal that is gone raise no event."""
         if not self.is_headless and has_hung_up():
             self._leave(_KILLED_BY + signal.SIGHUP)
-        allowed = self.monitor_state.settings.interval + _PATIENCE_SECONDS
+        allowed = self.monitor_state.interval + _PATIENCE_SECONDS
         if time.monotonic() > self._delivered_at + allowed:
             self._change(lambda: self.monitor_state.miss(allowed))
 
@@ -349,9 +349,9 @@ class Monitor(App[None], inherit_bindings=False):
     def _settle(self) -> None:
         state = self.monitor_state
         if state.is_over:
-            self._leave(0)
+            self._leave(DEMO_WANTED if state.has_asked_for_demo else 0)
             return
-        self._feed.tune(state.wanted(), interval_seconds=state.settings.interval, is_paused=state.is_paused)
+        self._feed.tune(state.wanted(), interval_seconds=state.interval, is_paused=state.is_paused)
         while state.requests:
             request = state.requests.pop(0)
             if request == "now":

@@ -31,6 +31,8 @@ _HINTS = {
     "l1_map": (("right", "Next chip"), ("p", "Next memory")),
     "kernels": (("right", "Next chip"), ("s", "Sort")),
 }
+_REPLAYED = (("space", "Play or stop"), ("right", "A second on"), ("n", "Next incident or phase"), ("+", "Faster"))
+_ELSEWHERE = {"left": "(", "right": ")", "p": "m"}  # keys that go through a recording, and what does their work there
 _COMMON = (("Z", "Pause"), ("u", "User"), ("d", "Dark or light"), ("f2", "Settings"))
 
 
@@ -88,11 +90,15 @@ def _open_only(view: str) -> tuple[str, ...]:
 def _status(state: "MonitorState") -> tuple[Span, ...]:
     if state.frame.trouble:
         return (Span(" lost ", Role.BADGE),)
+    if state.replay is not None:
+        return (Span(" recording ", Role.TAB_OPEN),)
     return (Span(" paused ", Role.TAB_OPEN),) if state.is_paused else ()
 
 
 def _clock(state: "MonitorState") -> str:
     overview = state.frame.overview
+    if state.replay is not None:
+        return "" if overview is None else clock_text(overview.time_ns)
     return f"{clock_text(overview.time_ns)}  every {state.settings.interval:g} s" if overview else ""
 
 
@@ -130,16 +136,20 @@ def _hints(state: "MonitorState") -> list[tuple[str, str, str]]:
     if fresh:
         mark = "!" if state.settings.ascii else "✖"
         hints.append(("7", mark, plural(fresh, "incident", "s")))
+    if state.replay is not None:
+        hints += [(key, key_word(key), text) for key, text in _REPLAYED]
     if state.hidden_count:
         hints.append(("down", f"{state.hidden_count:,}", "more"))
-    overview = state.frame.overview
-    if overview is not None and not overview.devices and not overview.processes and state.view == "overview":
+    if state.replay is not None:
+        own = ((_ELSEWHERE.get(key, key), text) for key, text in _HINTS.get(state.view, ()) if key != "K")
+        return [*hints, *((key, key_word(key), text) for key, text in own)]
+    if state.is_empty:
         return [
             *hints,
+            ("d", "d", "Start the demo"),
             ("r", "r", "Look again"),
             ("6", "6", "Sensors"),
             ("7", "7", "Incidents"),
-            ("d", "d", "Dark or light"),
         ]
     return [*hints, *((key, key_word(key), text) for key, text in (*_HINTS.get(state.view, ()), *_COMMON))]
 

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from ttmem.figures.replay_clock import ReplayClock
 from ttmem.monitor.feed import WordsOf
 from ttmem.monitor.settings import Settings
 from ttmem.snapshot import Selection
@@ -28,6 +29,7 @@ class Options(NamedTuple):
     has_daemon: bool = True
     seconds: float | None = None  # then it closes by itself
     banner: str = ""  # always on screen: that the figures are simulated
+    replay: ReplayClock | None = None  # where a recording stands, if it is one
 
     def over(self, settings: Settings) -> Settings:
         """The settings, with what was said on the command line."""

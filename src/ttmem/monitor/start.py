@@ -52,6 +52,7 @@ def _shown(
         environ,
         is_readonly=options.is_readonly,
         banner=options.banner,
+        replay=options.replay,
         is_colourless=depth is Depth.NONE,
     )
     state.note = "; ".join(notices)

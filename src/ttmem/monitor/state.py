@@ -7,16 +7,20 @@ frames       ---->              ----> wanted(), settings, is_paused, requests: w
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, NamedTuple, Protocol
 
+from ttmem.figures.replay_clock import ReplayClock
 from ttmem.monitor.header_footer import KeySpot, footer, greyed, header, typed
-from ttmem.monitor.panels.keys import action_of
+from ttmem.monitor.panels.keys import action_of, replay_action_of
 from ttmem.monitor.panels.page import TextPage, help_lines
 from ttmem.monitor.panels.panel import Panel, overlaid
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted
 from ttmem.monitor.parts.news import news_of, seen_name
 from ttmem.monitor.process_keys import ProcessKeys
+from ttmem.monitor.replay.keys import ReplayKeys
+from ttmem.monitor.replay.line import replay_line
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
 from ttmem.view.device_tables import device_word
@@ -29,6 +33,7 @@ CLOSE_UPS = ("l1_map", "kernels")  # views of one chip: `device` of their states
 ScreenRequest = Literal["now", "reset_peaks", "suspend"]  # or copy:TEXT
 _NARROW = 60  # columns: below that a view may need more than there is
 _NOTE_SECONDS = 15.0
+_REPLAY_SECONDS = 0.25  # between two pictures of a recording that plays
 _FRAME_ROWS = 2  # the tab line above a view, and the line of keys below it
 
 
@@ -112,13 +117,17 @@ class MonitorState:
         is_readonly: bool,
         banner: str,
         is_colourless: bool = False,
+        replay: ReplayClock | None = None,
     ) -> None:
         self.settings = settings
         self.frame = MonitorFrame()
         self._note = ""
         self._noted_at = 0.0
-        self.is_paused = False
+        self._is_paused = False
+        self.replay = replay
+        self._replay_keys = ReplayKeys(replay, self) if replay is not None else None
         self.is_over = False
+        self.has_asked_for_demo = False
         self.requests: list[str] = []
         self._environ = environ
         self._banner = banner
@@ -140,7 +149,7 @@ class MonitorState:
         layout = self.settings.layout
         assert layout in ("auto", "full", "compact")
         limit = self.settings.limit / 100 if self.settings.limit else None
-        height = max(1, height - _FRAME_ROWS)
+        height = max(1, height - _FRAME_ROWS - (self.replay is not None))
         return DrawArea(width, height, self.settings.ascii, layout, self._is_colourless, limit)  # type: ignore[arg-type]
 
     @property
@@ -151,6 +160,24 @@ class MonitorState:
     @note.setter
     def note(self, text: str) -> None:
         self._note, self._noted_at = text, time.monotonic()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether figures stay as they are: a recording is asked again as long as it plays."""
+        return self._is_paused if self.replay is None else not self.replay.is_playing
+
+    @property
+    def interval(self) -> float:
+        """Seconds between two queries."""
+        return self.settings.interval if self.replay is None else min(self.settings.interval, _REPLAY_SECONDS)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the screen is the one that says what to do next."""
+        overview = self.frame.overview
+        if overview is None or self._banner or self.replay is not None or self._view != "overview":
+            return False
+        return not overview.devices and not overview.live
 
     @property
     def is_readonly(self) -> bool:
@@ -196,7 +223,8 @@ class MonitorState:
             bottom = typed(self._panels[-1], area, width, self._banner)
         if width < _NARROW:
             body = [fitted(line, width) for line in body]
-        return [top, *body, bottom][:height]
+        played = [] if self.replay is None else [replay_line(self.replay.shown(), self.frame, area)]
+        return [top, *body, *played, bottom][:height]
 
     @property
     def hidden_count(self) -> int:
@@ -228,12 +256,14 @@ class MonitorState:
                 self._panels.remove(panel)
         elif key == "ctrl+c" and not self._panels and not self._is_readonly and self._processes.has_tags():
             self._processes.act("interrupt")
-        elif action := action_of(key):
+        elif action := action_of(key) if self.replay is None else replay_action_of(key):
             self.act(action)
 
     def act(self, action: str) -> None:
         """What a key stands for."""
         word, _, value = action.partition(":")
+        if self._replay_keys is not None and self._replay_keys.act(word, value):
+            return
         if word in self._OWN:
             self._OWN[word](self, value)
         elif not self._processes.act(action):
@@ -310,12 +340,15 @@ class MonitorState:
         self.note = f"updates every {self.settings.interval:g} s"
 
     def _pause(self, _: str) -> None:
-        self.is_paused = not self.is_paused
+        self._is_paused = not self._is_paused
 
     def _quit(self, _: str) -> None:
         self.is_over = True
 
     def _dark(self, _: str) -> None:
+        if self.is_empty:
+            self.is_over = self.has_asked_for_demo = True
+            return
         self.settings = self.settings._replace(theme="light" if self.settings.theme == "dark" else "dark")
 
     def _layout(self, layout: str) -> None:
@@ -343,7 +376,7 @@ class MonitorState:
             self.note = "peaks count from now on"
 
     def _help(self, _: str) -> None:
-        self.open(TextPage("Keys", help_lines))
+        self.open(TextPage("Keys", partial(help_lines, is_replay=self.replay is not None)))
 
     def _alerts(self, _: str) -> None:
         self.go_to("incidents")

@@ -1,7 +1,25 @@
 """Recordings: what happened to device memory, in a directory of segments that the native core writes and reads."""
 
+from ttmem.recording.lives import Batch, Ending, Event, EventKind, Life, LifeFlag, LifeProcess, Lives, PhaseRun
 from ttmem.recording.meta import Meta
-from ttmem.recording.reader import Peak, RecordedBlock, Recording, Segment
+from ttmem.recording.reader import CorePeak, Peak, RecordedBlock, Recording, Segment
 from ttmem.recording.writer import RecordingWriter
 
-__all__ = ["Meta", "Peak", "RecordedBlock", "Recording", "RecordingWriter", "Segment"]
+__all__ = [
+    "Batch",
+    "CorePeak",
+    "Ending",
+    "Event",
+    "EventKind",
+    "Life",
+    "LifeFlag",
+    "LifeProcess",
+    "Lives",
+    "Meta",
+    "Peak",
+    "PhaseRun",
+    "RecordedBlock",
+    "Recording",
+    "RecordingWriter",
+    "Segment",
+]

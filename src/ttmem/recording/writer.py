@@ -52,7 +52,7 @@ class RecordingWriter:
         self._sealing: threading.Thread | None = None
         self._number = max(segment_numbers(directory), default=0)
         self._began = 0.0
-        self.rows = self.dropped_rows = self.lost_records = self.incidents = 0
+        self._all_rows = self._rows_before = self.dropped_rows = self.lost_records = self.incidents = 0
         self.trouble = ""  # why nothing can be written now; empty if all is well
         self._retry_at = 0.0
         self._begin_segment()
@@ -63,7 +63,7 @@ class RecordingWriter:
             if time.monotonic() < self._retry_at:
                 return
             self._begin_segment()
-        written, self.rows, self.dropped_rows, self.lost_records, self.incidents, error = self._recorder.flush(
+        written, self._all_rows, self.dropped_rows, self.lost_records, self.incidents, error = self._recorder.flush(
             self._ledger
         )
         if error:
@@ -71,6 +71,20 @@ class RecordingWriter:
             self._retry_at = time.monotonic() + _RETRY_SECONDS
         elif written >= self._segment_bytes or time.monotonic() - self._began >= self._segment_seconds:
             self._begin_segment()
+
+    def begin_here(self) -> None:
+        """What happened before is left out: the recording begins with what is alive now."""
+        self.flush()
+        earlier, self._rows_before = self._number, self._all_rows
+        self._begin_segment()
+        self._wait_sealed()
+        for path in _files_of(self.directory, earlier) if earlier != self._number else ():
+            path.unlink()
+
+    @property
+    def rows(self) -> int:
+        """How many events there are."""
+        return self._all_rows - self._rows_before
 
     @property
     def _segment_bytes(self) -> int:
@@ -156,7 +170,10 @@ def _claimed(directory: Path) -> int:
 
 def _made_meta(directory: Path, meta: Meta) -> Meta:
     if (directory / META).exists():
-        return read_meta(directory)
+        known = read_meta(directory)
+        if known.boot_id != _boot_id():
+            raise CannotRecord(f"{directory}: was recorded before this machine started; choose another name with -o")
+        return known
     made = msgspec.structs.replace(
         meta,
         host=meta.host or socket.gethostname(),

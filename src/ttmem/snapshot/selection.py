@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ttmem.errors import SelectionError
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
-from ttmem.snapshot.values import Device, replace
+from ttmem.snapshot.values import ChipName, replace
 
 MOST = 50  # single allocations per device and type, unless asked otherwise
 _MOST_NAMED = 10  # in one message
@@ -55,7 +55,7 @@ def is_device_name(word: str) -> bool:
     return word.startswith(("server:", "unknown:", "seed:"))
 
 
-def device_test(word: str) -> Callable[[Device], bool]:
+def device_test(word: str) -> Callable[[ChipName], bool]:
     """Whether a device is meant by a word: its index (chips and server chips alike), its unique id, or its name."""
     if is_device_name(word):
         name = f"server:{word[5:]}" if word.startswith("seed:") else word
@@ -78,7 +78,7 @@ def found_device(devices: Iterable[DeviceUsage], word: str) -> DeviceUsage:
     raise SelectionError(f"no device {word} here; {known_devices(usage.device for usage in listed)}")
 
 
-def known_devices(devices: Iterable[Device]) -> str:
+def known_devices(devices: Iterable[ChipName]) -> str:
     """Which devices could have been asked for, in a few words."""
     words = list(dict.fromkeys(filter(None, map(_word, devices))))
     if not words:
@@ -87,7 +87,7 @@ def known_devices(devices: Iterable[Device]) -> str:
     return f"known are {', '.join(words[:_MOST_NAMED])}{more}"
 
 
-def _word(device: Device) -> str:
+def _word(device: ChipName) -> str:
     """What `device_test` takes for it."""
     return str(device.index) if device.index is not None else device.uuid or device.name
 

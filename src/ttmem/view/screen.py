@@ -13,8 +13,8 @@ from typing import NamedTuple, TextIO
 from ttmem.errors import TtmemError
 from ttmem.view.table import Line, Role, Span, fitted
 
-USUAL_LEVELS = (60, 80, 95)  # percent of a capacity from which on it counts as busy, high and full
-_LEVEL_WORDS = ("busy", "high", "full")
+USUAL_LEVELS = (60, 80, 95)  # percent of a capacity from which on it counts as taken, high and full
+_LEVEL_WORDS = ("taken", "high", "full")
 
 
 class Depth(IntEnum):
@@ -141,7 +141,8 @@ def level_of(fraction: float | None) -> str:
 
 def level_role(fraction: float | None, *, is_bar: bool = False) -> Role:
     """The role in which a share of a capacity is shown."""
-    word = level_of(fraction) or "good"
+    level = level_of(fraction)
+    word = "busy" if level == _LEVEL_WORDS[0] else level or "good"
     return Role("bar_" + word) if is_bar else Role(word)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Finding
+from ttmem.view.table import clean
 
 if TYPE_CHECKING:
     from ttmem.snapshot.dump import DumpedAllocation
@@ -204,6 +205,17 @@ def label_text(label: str) -> str:
         if at < len(words) and words[at].startswith("/"):
             words[at] = words[at].rpartition("/")[2] or words[at]
     return " ".join(words)
+
+
+def is_daemon(source: str) -> bool:
+    """Whether figures are a daemon's, and not read here."""
+    return source.startswith("daemon ")
+
+
+def looked_text(source: str, places: Sequence[str]) -> str:
+    """Where was looked for journals, and by whom if it was a daemon."""
+    where = f"looked in {', '.join(map(clean, places))}"
+    return f"{clean(source)} {where}" if is_daemon(source) else where
 
 
 def process_text(pid: int, label: str) -> str:

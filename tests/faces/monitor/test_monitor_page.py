@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from ttmem.cli.top import top
-from ttmem.monitor.panels.keys import GROUPS, KEYS, Key, key_word
+from ttmem.monitor.panels.keys import GROUPS, KEYS, REPLAY, Key, key_word
 from ttmem.monitor.panels.page import help_lines
 from ttmem.monitor.parts.drawing import DrawArea
 from ttmem.monitor.settings import PREFIX, Settings
@@ -24,7 +24,7 @@ BEGIN, END = "<!-- keys -->\n", "<!-- end of keys -->\n"
 def key_tables() -> str:
     """The part of the page between its two marks."""
     parts = []
-    for title, keys in GROUPS.items():
+    for title, keys in {**GROUPS, "A recording": REPLAY}.items():
         rows = "".join(f"| {_keys(key)} | {_escaped(key.text)} |\n" for key in keys)
         parts.append(f"### {title}\n\n| keys | what they do |\n|---|---|\n{rows}")
     return "\n".join(parts)
@@ -49,9 +49,9 @@ def test_the_keys_on_the_page_are_those_of_the_table() -> None:
 
 
 def test_every_key_has_words_that_fit_a_line_of_80_columns() -> None:
-    lines = [line for line in help_lines(DrawArea(80, 24)) if line]
+    lines = [line for is_replay in (False, True) for line in help_lines(DrawArea(80, 24), is_replay=is_replay) if line]
 
-    for key in KEYS:
+    for key in (*KEYS, *REPLAY):
         assert any(line[-1].text.strip() == key.text for line in lines), key.text
     assert max(sum(span.width for span in line) for line in lines) <= 80
 

@@ -1,22 +1,20 @@
 """What is on the pictures of the monitor is what the runtime model knows to be true, chip by chip."""
 
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.monitored.cards import cards_of, figures_in, shown_as
+from tests.support.monitored.expected import CORE_BYTES, RING_BYTES, expected_of, wrong_in
 from tests.support.monitored.model import EDGE_BYTES, Model
 from tests.support.monitored.pictures import faults_of, rows_of
 from ttmem.cli.demonstration.screenshots import SHOTS, Shot, Size, taken
 from ttmem.collector import Collector
 from ttmem.collector.history import HistoryRecorder
 from ttmem.figures.source import FigureSource
-from ttmem.metal import architecture
 from ttmem.snapshot.values import TimeNs, replace
 from ttmem.sources import Places
 from ttmem.view.screen import BACKGROUNDS
@@ -24,10 +22,6 @@ from ttmem.view.texts import share_text, size_text, tight_size_text
 
 SIZES = (Size(80, 24), Size(120, 40), Size(200, 60))
 MESHES = {1: ("n150", (1, 1)), 4: ("t3000", (1, 4)), 32: ("galaxy", (8, 4))}
-WORMHOLE = architecture("wormhole_b0")
-RING_BYTES = WORMHOLE.ring_bytes()
-ANY_TIME, ANY_COUNT = {r"^\d+ (s|min)$"}, {r"^[\d,.]+k?$"}  # of the moment: held by tests that make it
-CORE_BYTES = WORMHOLE.l1_bytes - WORMHOLE.kernel_config_base
 
 
 @contextmanager
@@ -35,55 +29,6 @@ def looking_at(directory: Path) -> Iterator[tuple[FigureSource, dict[str, str]]]
     environ = {**os.environ, "TTMEM_DIR": str(directory), "TTMEM_STOCK_SHM_DIR": str(directory)}
     with FigureSource(environ, uid=os.geteuid(), has_daemon=False, is_following=True) as looking:
         yield looking, environ
-
-
-def expected_of(truth: dict[str, Any], grid: tuple[int, int]) -> dict[str, set[str] | tuple[str, set[str]]]:
-    """What may stand under each title, by the model's arithmetic."""
-    used, counts, kernels = truth["used"], truth["counts"], truth["kernels"]
-    core_count = grid[0] * grid[1]
-    ring = RING_BYTES * core_count
-    common = (used["l1"] + used["l1_small"]) // core_count + RING_BYTES
-    fullest = truth["worst_resident"] + common
-    sizes = {
-        "dram": used["dram"],
-        "dram_total": truth["capacity"]["dram"],
-        "core": fullest,
-        "core_total": CORE_BYTES,
-        "planned_core": truth["worst_planned"] + common,
-        "headroom": truth["headroom"],
-        "l1_total": truth["capacity"]["l1"],
-        "buffers": used["l1"],
-        "resident": truth["resident"],
-        "planned": truth["planned"],
-        "ring": ring,
-        "small": used["l1_small"],
-        "l1_block": truth["largest"]["l1"],
-        "dram_block": truth["largest"]["dram"],
-        "trace": used["trace"],
-        "dram_peak": truth["peak"]["dram"],
-        "l1_peak": truth["peak"]["l1"],
-    }
-    expected: dict[str, Any] = {name: shown_as(size) for name, size in sizes.items()}
-    for kind in ("application", "fabric", "dispatch"):
-        expected[kind] = (str(counts.get(f"kernel_{kind}", 0)), shown_as(kernels.get(kind, 0)))
-    shares = {"core_share": fullest / CORE_BYTES, "planned_share": (truth["worst_planned"] + common) / CORE_BYTES}
-    shares["dram_share"] = used["dram"] / truth["capacity"]["dram"]
-    expected |= {name: {share_text(share)} for name, share in shares.items()}
-    return expected | {"launches": {f"{truth['launches']:,}"}, "idle": ANY_TIME, "rate": ANY_COUNT}
-
-
-def wrong_in(card: str, expected: dict[str, Any]) -> dict[str, object]:
-    """Figures of a card that are not what they should be."""
-    wrong: dict[str, object] = {}
-    for name, found in figures_in(card).items():
-        right = expected[name]
-        if isinstance(right, tuple):
-            is_right = found[0] == right[0] and found[1] in right[1]
-        else:
-            is_right = found[0] in right or any(one.startswith("^") and re.match(one, found[0]) for one in right)
-        if not is_right:
-            wrong[name] = (found, right)
-    return wrong
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,26 @@ def test_a_report_shows_the_peak_and_which_phases_had_it(journals: Path, recordi
     ]
 
 
+def test_the_page_has_what_was_alive_by_line_operation_phase_and_kind(journals: Path, recording: str) -> None:
+    page = report(journals, recording)
+
+    [pool] = page["pools"]
+    assert {view["by"]: view["sums"][0]["names"] for view in pool["views"]} == {
+        "operation": [""],
+        "phase": ["step"],
+        "kind": ["buffer"],
+    }
+    assert (len(page["chips"]), len(page["processes"]), page["incidents"], page["leaks"]) == (1, 1, [], [])
+
+
+@pytest.mark.parametrize("answer", ["--holes", "--floor", "--headroom", "--trace-safety", "--advise"])
+def test_every_answer_says_how_sure_it_is(journals: Path, recording: str, answer: str) -> None:
+    found = report(journals, recording, answer)
+
+    assert found["certainty"] in ("measured", "sampled", "inferred", "at_least")
+    assert found["why"]
+
+
 def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
     found = report(journals, recording, "--at", "peak")
 
@@ -76,10 +96,15 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
     [
         (["{}"], 0, "highest 4.00 MiB"),
         (["{}", "--at", "+9999s"], 2, "outside of the recording"),
-        (["{}", "--at", "noon"], 2, "'noon' is no moment"),
+        (["{}", "--at", "noon"], 2, "name of a phase; phases were load, step"),
+        (["{}", "--at", "step"], 0, "held 1.00 MiB"),
+        (["{}", "--at", "load#2"], 2, "phase load ran 1 time, there is no run 2"),
         (["{}", "--chip", "7"], 2, "no chip 7 in this recording"),
         (["{}", "--by", "colour"], 2, "'colour' is none of site"),
         (["/"], 1, "not a recording"),
+        (["{}", "--core", "three"], 2, "'three' is no core: give its x and y"),
+        (["{}", "--holes", "--at", "peak"], 2, "--holes and --at are two questions: ask one"),
+        (["{}", "--advise", "--chip", "7"], 2, "no chip 7 in this recording"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(
@@ -113,3 +138,20 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
     assert b"model.py" in unpacked  # which line asked is still there
     assert b"secret" not in unpacked + files
     assert str(tmp_path).encode() not in unpacked + files
+
+
+def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    record(journals, "-o", str(tmp_path / "run"), "--", "sh", "-c", f"echo $TTMEM_RING_WISH > {told}")
+
+    assert told.read_text() == "262144\n"
+
+
+def test_a_recording_goes_on_when_that_is_asked_for(journals: Path, recording: str) -> None:
+    again = ttmem(journals, "record", "-o", recording, "--append", "--", sys.executable, "-c", PROGRAM)
+    both = ttmem(journals, "record", "-o", recording, "--append", "--force", "--", "true")
+
+    assert (again.returncode, both.returncode) == (0, 2)
+    assert len(Recording(Path(recording)).segments) == 2
+    [pool] = report(journals, recording)["pools"]
+    assert pool["size_bytes"] == 4 << 20

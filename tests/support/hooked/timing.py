@@ -11,12 +11,14 @@ A block is a number of calls, timed as a whole in nanoseconds of the thread's CP
     switched  as what `of` says, by turns without the hook and with it: what each turn took; `library` is
               benchmarks/measure/switched_hooks.c, `turn` the calls of one
 
+    captured  as add, within a capture of the runtime's own graph: what it took, and bytes of the graph as JSON
     crowd     nothing is timed: so many buffers that live from then on, made as those of `buffer`
 
 All of it is called by the 20th Python frame, and each of these is of another function.
 """
 
 import ctypes
+import json
 import os
 import sys
 import time
@@ -89,6 +91,8 @@ class Timing:
     def block_ns(self, request: Request) -> int | list[list[int]]:
         if request["what"] == "switched":
             return self._switched(request)
+        if request["what"] == "captured":
+            return [self._captured(request)]
         return int(_called_deep(self._block(request["what"]), request))
 
     def _block(self, name: str) -> Block:
@@ -116,6 +120,15 @@ class Timing:
         for _ in range(request["count"]):
             add(left, right)
         return time.thread_time_ns() - began
+
+    def _captured(self, request: Request) -> list[int]:
+        graph = self._ttnn._ttnn.graph
+        began = time.thread_time_ns()
+        graph.begin_graph_capture(graph.RunMode.NORMAL)
+        _called_deep(self._add, request)
+        nodes = graph.end_graph_capture()
+        took = time.thread_time_ns() - began
+        return [took, len(json.dumps(nodes))]
 
     def _tensor(self, request: Request) -> int:
         empty, what = self._ttnn.empty, self._small

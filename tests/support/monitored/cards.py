@@ -7,7 +7,7 @@ from ttmem.view.texts import signed_text
 
 _SIZE = r"(\d[\d.]* [KMGT]?i?B)"
 _SIGNED = _SIZE.replace("(", "(-?", 1)
-_OF = r"[^\n]*\n\W*~?(\d[\d.]*(?: [KMGT]?i?B)?) of (\d[\d.]* [KMGT]?i?B)"
+_OF = r"[^\n]*\n\W*(?:now +)?~?(\d[\d.]*(?: [KMGT]?i?B)?) of (\d[\d.]* [KMGT]?i?B)"
 _HEADS = ("index", "full", "selected")
 CARD = {
     "dram_share": r"\bDRAM [^%\n]*?([<>]?\d+%)",

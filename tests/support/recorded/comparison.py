@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.support.recorded.lives import compare_lives
 from tests.support.tracked.agreement import differences
 from ttmem import GraphTracker
 from ttmem.collector import Collector
@@ -88,6 +89,7 @@ class Story:
             assert alive_in(moment, moment.snapshot) == noted.alive, f"moment {number}"
             assert fullest_in(moment.snapshot) == noted.fullest, f"moment {number}"
         self._compare_peaks(recording, has_gaps=has_gaps)
+        compare_lives(recording, [(one.monotonic_ns, one.used, one.alive) for one in self.noted])
 
     def _compare_peaks(self, recording: Recording, *, has_gaps: bool) -> None:
         snapshot = self.collector.snapshot()

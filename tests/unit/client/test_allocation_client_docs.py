@@ -12,7 +12,8 @@ from ttmem.wire import DEFAULT_SOCKET
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "reference" / "allocation-client.md").read_text(encoding="utf-8")
-SOURCES = [*(ROOT / "src" / "ttmem" / "client").glob("*.py"), ROOT / "src" / "ttmem" / "switches.py"]
+CLIENT = (ROOT / "src" / "ttmem" / "client").glob("*.py")
+SOURCES = [*(path for path in CLIENT if path.stem != "recorder_child"), ROOT / "src" / "ttmem" / "switches.py"]
 CODE = "".join(path.read_text(encoding="utf-8") for path in SOURCES)
 
 

@@ -5,15 +5,19 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import ttmem
 from tests.support.processes.programs import a_program
+from tests.support.server.false_daemons import Behaviour, a_false_daemon, an_answer
 from ttmem.doctor.checks import Check, Status
 from ttmem.doctor.machine import JOURNAL_BYTES, machine_checks
+from ttmem.sources.journal_versions import JOURNAL_VERSION
 
 SAMPLES = Path(__file__).parents[2] / "data" / "shm"
 
@@ -25,6 +29,13 @@ def said(topic: str, place: Path, *, uid: int | None = None, **settings: str) ->
     own = os.geteuid() if uid is None else uid
     found = [check for check in machine_checks(environ, uid=own, cards=str(place / "cards")) if check.topic == topic]
     return max(found, key=lambda check: check.status)
+
+
+@pytest.fixture
+def short_directory() -> Iterator[Path]:
+    """The path of a socket has 107 bytes at most."""
+    with tempfile.TemporaryDirectory(prefix="ttmem-") as directory:
+        yield Path(directory)
 
 
 def test_a_directory_of_ones_own_is_right(tmp_path: Path) -> None:
@@ -182,12 +193,90 @@ def test_cards_are_counted_and_not_opened(tmp_path: Path) -> None:
     assert said("cards", tmp_path).text.startswith("1 in ")
 
 
+UNPRIVILEGED = """
+import os, sys
+from ttmem.doctor.machine import machine_checks
+if os.geteuid() == 0:
+    os.setresuid(65534, 65534, 65534)
+environ = {"TTMEM_DIR": "/nowhere", "TTMEM_SYSTEM_DIR": "/nowhere", "TT_METAL_INSPECTOR": "0"}
+for check in machine_checks(environ, uid=os.geteuid(), cards=sys.argv[1]):
+    if check.topic == "cards":
+        print(check.status.name, check.text, check.next_step, sep="|")
+"""
+
+
+def test_cards_that_may_not_be_opened_are_a_warning_with_the_next_step() -> None:
+    with tempfile.TemporaryDirectory() as place:  # pytest's own are closed to other users
+        os.chmod(place, 0o755)
+        for number, mode in enumerate((0o666, 0)):
+            (Path(place) / str(number)).touch()
+            (Path(place) / str(number)).chmod(mode)
+        command = [sys.executable, "-c", UNPRIVILEGED, place]
+
+        said_by_it = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert said_by_it == (
+        f"WARN|1 of 2 in {place} may not be opened by you|"
+        f"ttnn must open them (ttmem never does): ls -l {place} shows who may; join that group (usermod -aG)\n"
+    )
+
+
 def test_a_machine_without_cards_is_no_worse(tmp_path: Path) -> None:
     assert said("cards", tmp_path).status is Status.PASS
 
 
 def test_a_daemon_that_is_not_there_is_no_worse(tmp_path: Path) -> None:
     assert said("daemon", tmp_path).status is Status.PASS
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [
+        (an_answer({"version": ttmem.__version__}), Status.PASS, "answers at {}"),
+        (an_answer({"version": "9.8"}), Status.WARN, f"{{}} is of ttmem 9.8, this is {ttmem.__version__}: "),
+        (an_answer(b"nonsense"), Status.WARN, "{}: answers /healthz with something that is no object; "),
+    ],
+)
+def test_a_daemon_is_asked_for_its_version(
+    answer: Behaviour, status: Status, words: str, short_directory: Path
+) -> None:
+    with a_false_daemon(short_directory, answer=answer):
+        check = said("daemon", short_directory)
+
+    assert check.status is status
+    assert check.text.startswith(words.format(short_directory / "daemon.sock"))
+    assert ("systemctl restart ttmem" in check.next_step) is (status is Status.WARN)
+
+
+def test_the_socket_of_a_daemon_that_died_is_a_warning_with_the_next_step(short_directory: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(short_directory / "daemon.sock"))
+
+    check = said("daemon", short_directory)
+
+    assert (check.status, "has ended; viewers look without it" in check.text) == (Status.WARN, True)
+    assert check.next_step.endswith(f"without one, remove {short_directory}/daemon.sock")
+
+
+def a_journal(place: Path, pid: int, version: int, magic: bytes = b"TMEMJNL1") -> None:
+    (place / f"{pid}-1-ab.journal").write_bytes(magic + version.to_bytes(4, "little") + bytes(100))
+
+
+@pytest.mark.parametrize(
+    ("version", "which"), [(JOURNAL_VERSION - 1, "the ttmem of those programs"), (JOURNAL_VERSION + 1, "this ttmem")]
+)
+def test_journals_of_another_version_are_named_with_what_to_upgrade(version: int, which: str, tmp_path: Path) -> None:
+    a_journal(tmp_path, 12, version)
+    a_journal(tmp_path, 13, JOURNAL_VERSION)
+    a_journal(tmp_path, 14, version, magic=b"nonsense")
+    (tmp_path / "15-1-ab.journal").write_bytes(b"TMEMJNL1")
+    os.mkfifo(tmp_path / "16-1-ab.journal")
+
+    check = said("journals", tmp_path)
+
+    expected = f"1 in {tmp_path} of version {version}, which this ttmem cannot read (pid 12)"
+    assert (check.status, check.text) == (Status.WARN, expected)
+    assert check.next_step == f"upgrade {which}; of programs that have ended, remove the files"
 
 
 def test_a_kernel_that_cannot_wipe_on_fork_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

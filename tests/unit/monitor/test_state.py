@@ -318,3 +318,16 @@ def test_rows_that_do_not_fit_are_counted_at_the_foot(tmp_path: Path) -> None:
     state.press("escape")
     state.resize(80, 40)
     assert " more" not in text_of(state.picture()[-1:])
+
+
+def test_d_on_the_empty_screen_asks_for_the_demo_and_elsewhere_changes_colours(tmp_path: Path) -> None:
+    state = a_state(tmp_path, "overview")
+    state.press("d")
+    with_programs = (state.settings.theme, state.is_over)
+    state.take(MonitorFrame(overview=an_overview(0, 0)))
+    shown = text_of(state.picture())
+    state.press("d")
+
+    assert with_programs == ("light", False)
+    assert "d Start the demo" in shown
+    assert (state.settings.theme, state.is_over, state.has_asked_for_demo) == ("light", True, True)

@@ -47,7 +47,7 @@ def test_plain_text_keeps_the_colour_of_the_terminal() -> None:
 
 
 def test_every_level_has_a_word() -> None:
-    assert [level_of(percent / 100) for percent in USUAL_LEVELS] == ["busy", "high", "full"]
+    assert [level_of(percent / 100) for percent in USUAL_LEVELS] == ["taken", "high", "full"]
     assert (level_of(0.1), level_of(None)) == ("", "")
 
 
@@ -79,7 +79,7 @@ def usual_levels() -> Iterator[None]:
 def test_what_counts_as_full_can_be_chosen() -> None:
     use_levels(levels_from("10, 20,100"))
 
-    assert [level_of(share) for share in (0.09, 0.1, 0.2, 0.99, 1.0)] == ["", "busy", "high", "high", "full"]
+    assert [level_of(share) for share in (0.09, 0.1, 0.2, 0.99, 1.0)] == ["", "taken", "high", "high", "full"]
 
 
 @pytest.mark.parametrize(

@@ -204,7 +204,7 @@ def test_with_nothing_to_show_the_page_says_what_to_do() -> None:
     text = plain(nothing_to_show(a_snapshot(foreign=(Foreign("/dev/shm/ttmem-7", 7, "eve"),))))
 
     assert "Nothing reports device memory now" in text
-    assert "(embedded collector looked in " in text
+    assert "(looked in " in text
     assert "ttmem run -- python model.py" in text
     assert "TT_ALLOC_TRACKING_ENABLED=1 ./app  reports by socket to ttmem serve, if that runs" in text
     assert "foreign: eve (uid 7)" in text

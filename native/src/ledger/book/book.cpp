@@ -369,7 +369,7 @@ void Book::rebuild(const std::vector<RecordCopy>& alive, const std::vector<Recor
     ++changes_;
     if (listener_ != nullptr) listener_->lost(key_);
     forget_sharing();
-    table_.clear();
+    table_.start_over(alive.size());
     early_.clear();
     for (const RecordCopy& end : ends) {
         if (end.type() == Type::freed)

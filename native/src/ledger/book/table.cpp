@@ -1,5 +1,7 @@
 #include "ledger/book/table.hpp"
 
+#include <algorithm>
+
 namespace ttmem {
 namespace {
 
@@ -43,8 +45,8 @@ uint32_t EntryTable::take_entry() {
         return entry;
     }
     if (used_ < kSmallEntries) {
-        if (used_ / kChunk == small_.size()) small_.push_back(make_block<RecordCopy>(kChunk));
-    } else if ((used_ - kSmallEntries) / kLargeChunk == large_.size()) {
+        if (used_ / kChunk >= small_.size()) small_.push_back(make_block<RecordCopy>(kChunk));
+    } else if ((used_ - kSmallEntries) / kLargeChunk >= large_.size()) {
         large_.push_back(make_block<RecordCopy>(kLargeChunk));
     }
     return used_++;
@@ -91,6 +93,16 @@ void EntryTable::erase_at(size_t hole) {
         hole = i;
     }
     slots_[hole] = 0;
+}
+
+void EntryTable::start_over(size_t count) {
+    ++changes_;
+    size_ = uncounted_ = 0;
+    used_ = free_head_ = 0;
+    size_t slots = std::max<size_t>(slots_.size(), 64);
+    while ((count + 1) * 10 > slots * 7) slots *= 2;
+    slots_.assign(slots, 0);
+    mask_ = slots - 1;
 }
 
 void EntryTable::clear() {

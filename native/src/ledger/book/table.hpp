@@ -56,6 +56,8 @@ public:
     void insert(const RecordCopy& words, uint32_t hash);
     void erase(EntryKey key, uint32_t hash, uint64_t made_by) { erase_at(slot_of(key, hash, made_by)); }
     void clear();
+    /// Empties it and keeps its memory: about so many come now.
+    void start_over(size_t count);
 
     /// Brings the lines that a coming find will need into the cache: first the slot, then the entry.
     void prefetch_slot(uint32_t hash) const {

@@ -12,8 +12,21 @@ struct ClockPair {
     uint64_t raw = 0, realtime_ns = 0, monotonic_ns = 0;
 };
 
+// Between two looks at the counter. Whoever was interrupted there tries again, and the closest of some tries counts.
 inline ClockPair take_pair(ClockKind kind) {
-    return {raw_now(kind), nanoseconds(CLOCK_REALTIME), nanoseconds(CLOCK_MONOTONIC)};
+    constexpr int kTries = 5;
+    constexpr uint64_t kCloseEnough = 1000;  // ticks: less than a microsecond
+    ClockPair best;
+    uint64_t closest = ~uint64_t{0};
+    for (int tries = 0; tries < kTries && closest > kCloseEnough; ++tries) {
+        const uint64_t before = raw_now(kind);
+        const uint64_t monotonic_ns = nanoseconds(CLOCK_MONOTONIC), realtime_ns = nanoseconds(CLOCK_REALTIME);
+        const uint64_t apart = raw_now(kind) - before;
+        if (apart >= closest) continue;
+        closest = apart;
+        best = {before + apart / 2, realtime_ns, monotonic_ns};
+    }
+    return best;
 }
 
 class Timebase {
@@ -46,6 +59,17 @@ public:
     struct Line {
         uint64_t raw = 0, monotonic_ns = 0;
         double ns_per_raw = 1.0;
+
+        uint64_t monotonic(uint64_t stamp) const {
+            const auto behind = static_cast<double>(static_cast<int64_t>(stamp - raw));
+            return monotonic_ns + static_cast<uint64_t>(static_cast<int64_t>(behind * ns_per_raw));
+        }
+        /// The stamp of a moment.
+        uint64_t stamp(uint64_t at_ns) const {
+            if (at_ns == ~uint64_t{0} || ns_per_raw <= 0.0) return at_ns;
+            const auto behind = static_cast<double>(static_cast<int64_t>(at_ns - monotonic_ns));
+            return raw + static_cast<uint64_t>(static_cast<int64_t>(behind / ns_per_raw));
+        }
     };
     Line line(const Identity& journal) const {
         if (journal.clock_kind != kClockTsc) return {};

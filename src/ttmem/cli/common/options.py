@@ -134,9 +134,9 @@ APPEARANCE: tuple[Option, ...] = (
     ),
     click.option(
         "--levels",
-        metavar="B,H,F",
+        metavar="T,H,F",
         callback=levels_of,
-        help="Percent from which on a memory is busy, high, full (60,80,95).",
+        help="Thresholds in percent for the words and colours taken, high, full (60,80,95).",
     ),
 )
 

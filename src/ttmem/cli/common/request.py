@@ -5,25 +5,25 @@ The chips of `-i LIST` are indexes, unique ids, device files or PCI addresses, o
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import click
 
 from ttmem.cli.common import nearest
 from ttmem.errors import NothingToRead, SelectionError
-from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.selection import device_test, is_device_name, known_devices
 from ttmem.snapshot.values import Device, replace
 from ttmem.view.process_table import COLUMNS
 from ttmem.view.table import clean
-from ttmem.view.texts import plural
+from ttmem.view.texts import looked_text, plural
 
 if TYPE_CHECKING:
     from ttmem.snapshot.telemetry import ChipTelemetry
     from ttmem.view.queries import AppRow, CsvForm, MemoryRow, Question
 
-__all__ = ["BANNER", "DEMO_CHIPS", "STANDARD_NAME", "QueryResult", "Request", "check_colours", "device_words", "query"]
+__all__ = ["BANNER", "DEMO_CHIPS", "STANDARD_NAME", "Looked", "QueryResult", "Request", "check_colours"]
+__all__ += ["device_words", "query"]
 
 BANNER = "demo: simulated chips"
 DEMO_CHIPS = 4
@@ -270,7 +270,7 @@ def _nothing_text(snapshot: Snapshot) -> str:
     more_count = len(findings) - 1
     more = f" (and {plural(more_count, 'more finding', 's')}: ttmem ps --json)" if more_count > 0 else ""
     ended = f"; {len(snapshot.ended)} ended, shown by --all" if snapshot.ended else ""
-    where = f"{snapshot.source} looked in {', '.join(snapshot.places)}"
+    where = looked_text(snapshot.source, snapshot.places)
     return f"no process reports ({where}{ended}){theirs}{clean(note)}{more}"
 
 
@@ -292,7 +292,14 @@ def _user_text(user: str) -> str:
         return f"{user} (no user of this machine)"
 
 
-def query(source: FigureSource, request: Request, *, has_identity: bool) -> QueryResult:
+class Looked(Protocol):
+    """What is looked at: a `FigureSource`, or a recording."""
+
+    def snapshot(self) -> Snapshot: ...
+    def telemetry(self) -> "tuple[ChipTelemetry, ...]": ...
+
+
+def query(source: Looked, request: Request, *, has_identity: bool) -> QueryResult:
     """Looks now. `has_identity`: also at what the driver says, and at chips that no process has opened."""
     telemetry = source.telemetry() if has_identity else ()
     snapshot = source.snapshot()

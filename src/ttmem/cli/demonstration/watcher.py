@@ -96,7 +96,7 @@ def farewell(reports: Mapping[int, Report], last: Snapshot, left_bytes: int) -> 
         peaks = _peaks(processes[pid])
         yield _judgement(report, peaks)
         if trace_bytes := peaks.get(Pool.TRACE.word):
-            yield f"{report.name}: trace {size_text(trace_bytes)} (estimate: the model does not know every command)."
+            yield f"{report.name}: trace {size_text(trace_bytes)} (estimated: not every command of it is simulated)."
         if report.event == KILL:
             yield f"{report.name} was killed (kill -9), with all it held."
     who, whose = ("All programs have", "their") if len(reports) > 1 else ("The program has", "its")

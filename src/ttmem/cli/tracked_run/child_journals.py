@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ttmem.snapshot.incidents import IncidentCopy
     from ttmem.snapshot.values import Device
 
-__all__ = ["ChildJournals", "RecordingOrder"]
+__all__ = ["ChildJournals", "RecordingOrder", "marks_of", "writer_of"]
 
 _SETTLE_SECONDS = 2.0
 _STEP_SECONDS = 0.002
@@ -64,6 +64,11 @@ class ChildJournals:
             last_seconds=order.last_seconds,
             max_bytes=order.max_bytes,
         )
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether what they say is recorded."""
+        return self._recording is not None
 
     def end_recording(self) -> None:
         """Everything is read and written."""
@@ -124,18 +129,24 @@ class ChildJournals:
         return self._collector
 
     def _is_ours(self, found: FoundJournal) -> bool:
-        match = _NAME.fullmatch(os.path.basename(found.path))
-        if match is None:
+        writer = writer_of(found.path)
+        if writer is None:
             return False
-        pid, start_ticks = int(match[1]), int(match[2])
-        if pid == self._pid or self._mark in _marks_of(found.path):
+        pid, start_ticks = writer
+        if pid == self._pid or self._mark in marks_of(found.path):
             return True
         stat = procfs.stat_of(pid)
         is_living = stat is not None and stat.start_ticks == start_ticks
         return is_living and procfs.is_descendant(pid, self._pid)
 
 
-def _marks_of(path: str) -> list[str]:
+def writer_of(path: str) -> tuple[int, int] | None:
+    """The pid and the start of the process that a journal is named for."""
+    match = _NAME.fullmatch(os.path.basename(path))
+    return None if match is None else (int(match[1]), int(match[2]))
+
+
+def marks_of(path: str) -> list[str]:
     """Of the runs that the writer of a journal belongs to."""
     from ttmem.events import STRUCTS
 

@@ -1,9 +1,12 @@
 """A recording beside what is collected: a thread follows the journals, and every 50 ms what happened is written."""
 
 import shutil
+import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -14,21 +17,28 @@ from ttmem.collector.recorded import keep_incidents
 from ttmem.errors import CannotRecord
 from ttmem.recording import Meta, RecordingWriter
 
-__all__ = ["LiveRecording", "checked_output", "record_until_interrupted"]
+__all__ = ["LiveRecording", "checked_output", "ended_by_ctrl_c", "record_until_interrupted"]
 
 _FLUSH_SECONDS = 0.05
+_LOOK_SECONDS = 0.02  # a program may report two million events a second from its first call on
+_SHOW_SECONDS = 0.1
 _SUFFIX = ".ttmem"
 
 
-def checked_output(path: Path, *, is_forced: bool) -> Path:
+def checked_output(path: Path, *, is_forced: bool, is_continued: bool = False) -> Path:
     """The directory of a recording, which must not be there yet; with force, an older recording goes."""
     if path.name and not path.suffix:
         path = path.with_name(path.name + _SUFFIX)
     if not path.exists():
         return path
     is_recording = path.is_dir() and (path / "meta.json").exists()
+    if is_continued and is_recording:
+        return path
     if not is_forced:
-        raise CannotRecord(f"{path} is there already; choose another name, or --force to replace that recording")
+        raise CannotRecord(
+            f"{path} is there already; choose another name, --append to go on with that recording, "
+            "or --force to replace it"
+        )
     if not is_recording:
         raise CannotRecord(f"{path} is there and is no recording, so --force does not remove it; choose another name")
     shutil.rmtree(path)
@@ -56,6 +66,7 @@ class LiveRecording:
         )
         self._incidents = 0
         self._has_warned = False
+        self._writing = threading.Lock()
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="ttmem-recording", daemon=True)
         self._thread.start()
@@ -68,6 +79,21 @@ class LiveRecording:
     def row_count(self) -> int:
         return self._writer.rows
 
+    @property
+    def trouble(self) -> str:
+        """Why nothing can be written now; empty if all is well."""
+        return self._writer.trouble
+
+    def begin_here(self) -> None:
+        """What was read so far is left out, but for what is alive now."""
+        with self._writing:
+            self._writer.begin_here()
+
+    def flush(self) -> None:
+        """All that was read is in the file."""
+        with self._writing:
+            self._writer.flush()
+
     def close(self) -> None:
         """All that was read is written."""
         self._is_stopping.set()
@@ -79,7 +105,7 @@ class LiveRecording:
     def _follow(self) -> None:
         while not self._is_stopping.is_set():
             self._collector.ledger.run(_FLUSH_SECONDS)
-            self._writer.flush()
+            self.flush()
             self._take_incidents(is_last=False)
             if self._writer.trouble and not self._has_warned:
                 self._has_warned = True
@@ -97,20 +123,39 @@ class LiveRecording:
             self._writer.trouble = error.strerror or "cannot be written"
 
 
-def record_until_interrupted(recording: LiveRecording, collector: Collector, *, seconds: float | None) -> None:
-    """Looks for new journals until Ctrl-C, or for so long."""
-    deadline = None if seconds is None else time.monotonic() + seconds
+@contextmanager
+def ended_by_ctrl_c() -> Iterator[threading.Event]:
+    """Ctrl-C ends a recording and breaks nothing off, however early it comes: what was read is still written."""
+    is_interrupted = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: is_interrupted.set())
     try:
-        while deadline is None or time.monotonic() < deadline:
-            collector.scan()
-            if sys.stderr.isatty():
-                click.echo(
-                    f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
-                    nl=False,
-                    err=True,
-                )
-            time.sleep(0.1)
-    except KeyboardInterrupt:
-        pass
+        yield is_interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def record_until_interrupted(
+    recording: LiveRecording,
+    look: Callable[[], None],
+    *,
+    seconds: float | None,
+    is_interrupted: threading.Event,
+    is_over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Looks for new journals until Ctrl-C, for so long, or until it is over."""
+    deadline = None if seconds is None else time.monotonic() + seconds
+    shown = 0.0
+    while not is_interrupted.is_set() and (deadline is None or time.monotonic() < deadline):
+        look()
+        if is_over():
+            break
+        if sys.stderr.isatty() and time.monotonic() - shown >= _SHOW_SECONDS:
+            shown = time.monotonic()
+            click.echo(
+                f"\rttmem: {recording.row_count:,} events in {recording.directory}, Ctrl-C ends it",
+                nl=False,
+                err=True,
+            )
+        is_interrupted.wait(_LOOK_SECONDS)
     if sys.stderr.isatty():
         click.echo("", err=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ttmem import _native
+from ttmem.client.notices import warn_once
 from ttmem.devices import Pool
 
-__all__ = ["OwnChip", "chips", "chips_meant", "pool_meant"]
+__all__ = ["OwnChip", "chips", "chips_meant", "foreign_journal", "pool_meant"]
 
 _POOLS: dict[Pool | str, Pool] = {name: pool for pool in Pool for name in (pool.word, pool)}
 _WORDS = ", ".join(pool.word for pool in Pool)
@@ -61,7 +62,21 @@ def _now() -> _Known:
     return known
 
 
+def foreign_journal() -> str:
+    """Why nothing is known here though the process reports: its journal is another ttmem's. Else empty."""
+    version = _native.own.other_version()
+    if not version:
+        return ""
+    return (
+        f"another ttmem was loaded into this program first (by `ttmem run`) and writes journals of version {version}; "
+        f"the one imported here reads version {_native.own.JOURNAL_VERSION}: reports arrive, questions have no answer; "
+        "install the same ttmem in both environments"
+    )
+
+
 def _read() -> tuple[OwnChip, ...]:
+    if reason := foreign_journal():
+        warn_once("foreign journal", reason)
     rows = _native.own.targets()
     targets: dict[int, list[int]] = {}
     is_open: dict[int, bool] = {}

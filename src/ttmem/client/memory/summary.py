@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ttmem import _native
-from ttmem.client.memory.chips import OwnChip, chips, chips_meant
+from ttmem.client.memory.chips import OwnChip, chips, chips_meant, foreign_journal
 from ttmem.client.memory.figures import circular_buffers
 from ttmem.devices import PLANNED_POOLS, POOL_TOTALS, Pool
 
@@ -27,6 +27,8 @@ def memory_summary(device: Any = None) -> str:
     if not _native.client.is_enabled():
         return _OFF
     found = chips() if device is None else chips_meant(device)
+    if not found and (reason := foreign_journal()):
+        return f"ttmem: {reason}.\n"
     if not found:
         return _QUIET.format("" if device is None else f" as {device}") + ("" if _has_hook() else _DEAF)
     tables: dict[str, list[OwnChip]] = {}

@@ -7,7 +7,7 @@ named as the toolkit names it, one that prints by what it prints.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["GROUPS", "KEYS", "Key", "action_of", "key_word"]
+__all__ = ["GROUPS", "KEYS", "NOT_OF_RECORDINGS", "REPLAY", "Key", "action_of", "key_word", "replay_action_of"]
 
 
 class Key(NamedTuple):
@@ -39,8 +39,8 @@ GROUPS: dict[str, tuple[Key, ...]] = {
     "Move": (
         Key(("up", "k"), "up", "Up."),
         Key(("down", "j"), "down", "Down."),
-        Key(("left",), "left", "The chip before; in a wide list, leftwards."),
-        Key(("right",), "right", "The next chip; in a wide list, rightwards."),
+        Key(("left", "("), "left", "The chip before; in a wide list, leftwards."),
+        Key(("right", ")"), "right", "The next chip; in a wide list, rightwards."),
         Key(("pageup", "["), "page_up", "A page up."),
         Key(("pagedown", "]"), "page_down", "A page down."),
         Key(("home",), "home", "To the first."),
@@ -77,11 +77,34 @@ GROUPS: dict[str, tuple[Key, ...]] = {
         Key(("f",), "layout:full", "All figures of each chip, all columns of processes."),
         Key(("c",), "layout:compact", "One line for each chip."),
         Key(("z",), "zoom", "History: 60 seconds, 5 minutes, 1 hour."),
-        Key(("p",), "next_pool", "History and map: the next kind of memory."),
-        Key(("d",), "dark", "Dark or light."),
+        Key(("p", "m"), "next_pool", "History and map: the next kind of memory."),
+        Key(("d",), "dark", "Dark or light. Where no program reports: the demo."),
         Key(("f2",), "setup", "Settings; saved when you leave them."),
         Key(("f12",), "save", "Save what is set now for the next time."),
     ),
+}
+# On a recording (`ttmem top --replay`) these come first; what they stand for otherwise has another key, or is missing.
+REPLAY: tuple[Key, ...] = (
+    Key(("space", "Z"), "play", "Play, or stand still."),
+    Key(("left",), "step:-1", "A second back."),
+    Key(("right",), "step:1", "A second on."),
+    Key(("shift+left",), "step:-10", "Ten seconds back."),
+    Key(("shift+right",), "step:10", "Ten seconds on."),
+    Key(("n",), "jump:1", "To the next incident or phase."),
+    Key(("p",), "jump:-1", "To the incident or phase before."),
+    Key(("+", "="), "speed:1", "Play faster."),
+    Key(("-",), "speed:-1", "Play slower."),
+    Key(("home",), "begin", "To the beginning."),
+    Key(("end",), "finish", "To the end; one that goes on is followed."),
+)
+# What these do would concern processes of today.
+NOT_OF_RECORDINGS: dict[str, str] = {
+    "kill": "a recording: no signals are sent",
+    "kill:9": "a recording: no signals are sent",
+    "environment": "a recording holds no environments",
+    "reset_peaks": "a recording: peaks stay as they are",
+    "tag": "",
+    "tag_none": "",
 }
 KEYS: tuple[Key, ...] = tuple(key for keys in GROUPS.values() for key in keys)
 
@@ -96,6 +119,8 @@ _WORDS = {
     "up": "Up",
     "down": "Down",
     "left": "Left",
+    "shift+left": "Shift-Left",
+    "shift+right": "Shift-Right",
     "right": "Right",
     "home": "Home",
     "end": "End",
@@ -117,6 +142,14 @@ assert len(_ACTIONS) == sum(len(key.names) for key in KEYS), "a key stands twice
 def action_of(name: str) -> str:
     """What a key does; empty for one that does nothing."""
     return _ACTIONS.get(name, "")
+
+
+_REPLAY_ACTIONS = {name: key.action for key in REPLAY for name in key.names}
+
+
+def replay_action_of(name: str) -> str:
+    """What a key does on a recording."""
+    return _REPLAY_ACTIONS.get(name) or action_of(name)
 
 
 def key_word(name: str) -> str:

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 
-from ttmem.monitor.panels.keys import GROUPS, Key, action_of, key_word
+from ttmem.monitor.panels.keys import GROUPS, NOT_OF_RECORDINGS, REPLAY, Key, action_of, key_word
 from ttmem.monitor.panels.panel import Place
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame, shown_name
 from ttmem.snapshot.usage import ProcessUsage
@@ -52,11 +52,12 @@ _KEYS_WIDTH = 14
 _COLUMN = 60  # least for one of two columns of keys
 
 
-def help_lines(area: DrawArea) -> list[Line]:
-    """Every key, in two columns where there is room for them."""
+def help_lines(area: DrawArea, *, is_replay: bool = False) -> list[Line]:
+    """Every key, in two columns where there is room for them; of a recording its own first."""
+    groups = {"Recording": REPLAY, **_without(REPLAY)} if is_replay else GROUPS
     is_wide = area.width >= 2 * _COLUMN
     width = (area.width - 1) // 2 if is_wide else area.width
-    blocks = [_group_lines(title, keys, width) for title, keys in GROUPS.items()]
+    blocks = [_group_lines(title, keys, width) for title, keys in groups.items()]
     if not is_wide:
         return [line for block in blocks for line in (*block, ())]
     left: list[Line] = []
@@ -64,6 +65,19 @@ def help_lines(area: DrawArea) -> list[Line]:
     for block in blocks:
         (left if len(left) <= len(right) else right).extend([*block, ()])
     return [(*_padded(one, width + 1), *other) for one, other in zip_longest(left, right, fillvalue=())]
+
+
+def _without(others: Sequence[Key]) -> dict[str, tuple[Key, ...]]:
+    """All keys but those that stand for something else here."""
+    taken = {name for key in others for name in key.names}
+    left = {
+        title: [key._replace(names=tuple(name for name in key.names if name not in taken)) for key in keys]
+        for title, keys in GROUPS.items()
+    }
+    return {
+        title: tuple(key for key in keys if key.names and key.action not in NOT_OF_RECORDINGS)
+        for title, keys in left.items()
+    }
 
 
 def _group_lines(title: str, keys: Sequence[Key], width: int) -> list[Line]:

@@ -28,9 +28,10 @@ from ttmem.view.table import Line, Role, Span, clean, clipped, width_of
 if TYPE_CHECKING:
     from ttmem.analysis import Explanation
 
-__all__ = ["ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
+__all__ = ["RECORDED", "ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
 
 Layout = Literal["auto", "full", "compact"]
+RECORDED = "recording "  # how the source of its snapshots begins
 
 
 class MonitorFrame(NamedTuple):
@@ -45,6 +46,11 @@ class MonitorFrame(NamedTuple):
     trouble: str = ""  # why the figures are old; empty while they come
     explanations: "Mapping[tuple[int, int], Explanation]" = MappingProxyType({})  # of incidents, by pid and number
     seen: frozenset[tuple[int, int, int]] = frozenset()  # incidents the user has marked as seen: pid, number, time
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether figures are those of a recording, which holds neither sensors nor what is taken of the host."""
+        return self.overview is not None and self.overview.source.startswith(RECORDED)
 
 
 class Wanted(NamedTuple):

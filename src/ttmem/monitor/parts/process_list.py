@@ -213,7 +213,7 @@ COLUMNS: tuple[ProcessColumn, ...] = (
         rank=7,
         least=8,
     ),
-    ProcessColumn("growth", "GROWTH", _growth_key, _growth_text, is_falling=True, rank=10, least=6),
+    ProcessColumn("growth", "GROWTH 60 s", _growth_key, _growth_text, is_falling=True, rank=10, least=6),
     ProcessColumn("age", "AGE", lambda e: _or_least(e.age_ns), _age_text, is_falling=True, rank=9),
     ProcessColumn("state", "STATE", lambda e: e.state, _state_text, is_right=False, rank=8),
     ProcessColumn(

@@ -282,6 +282,8 @@ def _weightiest(marks: Sequence[Mark], most: int) -> list[Mark]:
 def _nothing(frame: MonitorFrame) -> list[Line]:
     if frame.history is None:
         return [(Span(" waiting for the first samples", Role.DIM),)]
+    if frame.is_recorded:
+        return [(Span(" At this moment of the recording no chip has a history yet.", Role.TITLE),)]
     return [
         (Span(" No chip has a history yet.", Role.TITLE),),
         (),

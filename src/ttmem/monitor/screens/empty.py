@@ -23,6 +23,8 @@ _CHIPS_MOST = 8
 
 def draw(frame: MonitorFrame, area: DrawArea) -> Drawing:
     assert frame.overview is not None
+    if frame.is_recorded:
+        return _nothing_yet(frame.overview, area)
     lines: list[Line] = [(Span(" No program uses a device now", Role.TITLE),), ()]
     for title, command, text in _COMMANDS:
         lines.append((Span(" " * _INDENT + title, Role.TITLE),))
@@ -41,6 +43,19 @@ def draw(frame: MonitorFrame, area: DrawArea) -> Drawing:
         lines += [(), *_chip_table(chips, frame.overview, area, area.height - len(lines) - 2)]
     shown = tuple(fitted(line, area.width) for line in lines[: area.height])
     return Drawing(shown, hidden_count=max(0, len(lines) - area.height))
+
+
+def _nothing_yet(overview: Snapshot, area: DrawArea) -> Drawing:
+    """A moment of a recording before the first program, or after the last."""
+    word = "any more" if overview.ended else "yet"
+    lines = [
+        (Span(f" At this moment of the recording no program uses a device {word}", Role.TITLE),),
+        (),
+        (Span(f"{' ' * _INDENT}{'Space':8}", Role.GOOD), Span("plays on", Role.DIM)),
+        (Span(f"{' ' * _INDENT}{'Right':8}", Role.GOOD), Span("goes on by a second, Left back by one", Role.DIM)),
+        (Span(f"{' ' * _INDENT}{'n':8}", Role.GOOD), Span("goes to the next incident or phase", Role.DIM)),
+    ]
+    return Drawing(tuple(fitted(line, area.width) for line in lines[: area.height]))
 
 
 def _looked_at(frame: MonitorFrame, overview: Snapshot) -> Iterator[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ttmem.devices import Pool
 from ttmem.monitor.parts.chips.cards import GUTTER, framed, placed
 from ttmem.monitor.parts.chips.figures import ChipView, launches_together, of_text
-from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame, shown_name
+from ttmem.monitor.parts.drawing import RECORDED, DrawArea, MonitorFrame, shown_name
 from ttmem.monitor.parts.news import KIND_WORDS, fresh_count, incident_count, news_of
 from ttmem.monitor.parts.process_entries import entries_of
 from ttmem.monitor.parts.process_list import ListedEntry, in_order, table_for
@@ -61,6 +61,9 @@ def _doubts(overview: Snapshot, area: DrawArea) -> Iterator[tuple[str, Role]]:
     if ended:
         yield f"{ended:,} ended", Role.DIM
     is_own = not overview.source.startswith("daemon")
+    if overview.source.startswith(RECORDED):
+        yield "as it was recorded", Role.DIM
+        return
     yield "read directly from the programs" if is_own else shown_name(overview.source, area.is_ascii), Role.DIM
 
 
@@ -237,7 +240,7 @@ def _incident_block(one: Told, frame: MonitorFrame, area: DrawArea, width: int) 
     role = Role.FULL if one.is_fresh else Role.TITLE
     who = shown_name(label_text(one.label), area.is_ascii)
     what = f" {mark} {clock_text(one.time_ns)}  {KIND_WORDS[incident.kind]}"
-    number = f"  {where}  pid {incident_name(one.pid, incident)}"
+    number = f"  {where}  incident {incident_name(one.pid, incident)}"
     forms = (f"{number}  {who}", number, f"  {where}  {who}")
     head = Span(what, role), Span(next((text for text in forms if width_of(what + text) <= width), forms[-1]))
     text = shown_name(headline(incident, devices).partition(", ")[2], area.is_ascii)

@@ -156,11 +156,10 @@ def _measured(sensor: Sensor | None, digits: int) -> _Cell:
 
 
 def _role_of(sensor: Sensor) -> Role:
-    """Chips run warm, and at almost the highest voltage: only what is close to its limit stands out."""
+    """What is close to its limit stands out. Not as an alarm: chips run warm, and at almost the highest voltage."""
     if not sensor.limit:
         return Role.PLAIN
-    share = sensor.value / sensor.limit
-    return Role.FULL if share >= 1 else Role.HIGH if share >= _CLOSE else Role.GOOD
+    return Role.NOTICE if sensor.value / sensor.limit >= _CLOSE else Role.PLAIN
 
 
 def _heartbeat(chip: ChipTelemetry) -> _Cell:
@@ -224,6 +223,13 @@ def _openers(frame: MonitorFrame, area: DrawArea) -> list[Line]:
 def _nothing(frame: MonitorFrame) -> list[Line]:
     if frame.telemetry is None:
         return [(Span(" waiting for the driver", Role.DIM),)]
+    if frame.is_recorded:
+        return [
+            (Span(" Sensors are not recorded.", Role.TITLE),),
+            (),
+            (Span(" A recording holds what happened to memory; temperature, power and clocks are known only now:"),),
+            (Span(" ttmem top shows them of now, in this view."),),
+        ]
     return [
         (Span(" The driver reports no chip here.", Role.TITLE),),
         (),

@@ -12,7 +12,16 @@ from ttmem.view.pages.program_tables import cache_table, core_table, footprint_t
 from ttmem.view.pages.workload_table import workload_table
 from ttmem.view.process_table import ordered, process_table, tree
 from ttmem.view.table import Line, Role, Span, clean, clipped, fitted, wrapped
-from ttmem.view.texts import clock_text, finding_text, plural, process_text, reason_text, size_text
+from ttmem.view.texts import (
+    clock_text,
+    finding_text,
+    is_daemon,
+    looked_text,
+    plural,
+    process_text,
+    reason_text,
+    size_text,
+)
 
 
 def page(snapshot: Snapshot, options: PageOptions) -> list[Line]:
@@ -86,12 +95,12 @@ def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsa
 
 def nothing_to_show(snapshot: Snapshot, demos: Sequence[str] = ()) -> list[Line]:
     """What to say when nobody reports, and what to do about it; `demos`: how to look at those that run."""
-    source, where = clean(snapshot.source), ", ".join(clean(place) for place in snapshot.places)
-    is_served = source.startswith("daemon ")
+    looked = looked_text(snapshot.source, snapshot.places)
+    is_served = is_daemon(snapshot.source)
     ended = len(snapshot.ended)
     history = f"; {ended} ended, shown by --all" if ended else ""
     lines = [
-        (Span(" Nothing reports device memory now", Role.TITLE), Span(f" ({source} looked in {where}{history}).")),
+        (Span(" Nothing reports device memory now", Role.TITLE), Span(f" ({looked}{history}).")),
         (),
     ]
     for command, meaning in (
@@ -101,6 +110,7 @@ def nothing_to_show(snapshot: Snapshot, demos: Sequence[str] = ()) -> list[Line]
             "TT_ALLOC_TRACKING_ENABLED=1 ./app",
             f"reports by socket to ttmem serve{'' if is_served else ', if that runs'}",
         ),
+        ("ttmem doctor", "finds out why a program is not shown"),
         ("ttmem demo", "shows simulated chips"),
     ):
         lines.append((Span(f"   {command:35}", Role.INDEX), Span(meaning, Role.DIM)))
@@ -127,7 +137,8 @@ def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
 
 def source_line(source: str, places: Sequence[str], options: PageOptions) -> Line:
     """Who counted, and where it looked."""
-    text = f" {clean(source)}, reading {', '.join(map(clean, places))}"
+    who = f"{clean(source)}, reading" if is_daemon(source) else "read directly from"
+    text = f" {who} {', '.join(map(clean, places))}"
     return (Span(clipped(text, options.width, is_ascii=options.is_ascii) if options.width else text, Role.DIM),)
 
 

@@ -1,17 +1,15 @@
 """The page of `ttmem report`: what was recorded, and every pool with what was alive in it at a moment."""
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 from ttmem.analysis.alive import PoolAlive, RecordingReport
 from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
-from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
+from ttmem.view.pages.room.words import name_cells, name_columns, seconds_text
+from ttmem.view.table import Column, Line, Role, Span, cell, clean, table, wrapped
 from ttmem.view.texts import clock_text, count_text, plural, share_text, size_text
 
-__all__ = ["recording_page"]
-
-_NAME_LEAST, _NAME_MOST = 20, 120
+__all__ = ["doubts", "pool_title", "recording_page"]
 
 
 def recording_page(report: RecordingReport, options: PageOptions) -> list[Line]:
@@ -19,9 +17,9 @@ def recording_page(report: RecordingReport, options: PageOptions) -> list[Line]:
     lines = [*_heading(report)]
     for pool in report.pools:
         lines += [(), *_pool(pool, report, options)]
-    doubts = list(_doubts(report))
-    if doubts:
-        lines += [(), *wrapped(doubts, Role.HIGH, "! ", options.width)]
+    found = list(doubts(report))
+    if found:
+        lines += [(), *wrapped(found, Role.HIGH, "! ", options.width)]
     return lines
 
 
@@ -37,16 +35,21 @@ def _heading(report: RecordingReport) -> Iterator[Line]:
         yield cell("nothing was alive then" if not report.is_of_peaks else "no device memory was held", Role.DIM)
 
 
-def _pool(pool: PoolAlive, report: RecordingReport, options: PageOptions) -> list[Line]:
+def pool_title(pool: PoolAlive, *, is_of_peaks: bool) -> Line:
+    """How much it was, of how much, and when."""
     share = ""
     if pool.capacity_bytes:
         share = f"  {share_text(pool.size_bytes / pool.capacity_bytes)} of {size_text(pool.capacity_bytes)}"
-    what = "highest" if report.is_of_peaks else "held"
-    title: Line = (
+    what = "highest" if is_of_peaks else "held"
+    return (
         Span(f"{devices_word(pool.chips)} {pool.pool.word}", Role.INDEX),
         Span(f"  {what} {size_text(pool.size_bytes)}", Role.NOTICE),
         Span(f"{share}  at {clock_text(pool.time_ns)} (+{seconds_text(pool.since_start_ns)})", Role.DIM),
     )
+
+
+def _pool(pool: PoolAlive, report: RecordingReport, options: PageOptions) -> list[Line]:
+    title = pool_title(pool, is_of_peaks=report.is_of_peaks)
     if not pool.sums:
         words = "by the process's own counter: it could not be followed then, so what was alive is not known"
         return [title, cell(f"  {words}", Role.HIGH)]
@@ -55,13 +58,12 @@ def _pool(pool: PoolAlive, report: RecordingReport, options: PageOptions) -> lis
             cell(size_text(one.size_bytes)),
             cell(_share(one.size_bytes, pool)),
             cell(count_text(one.count)),
-            *_names(one.names, report, options),
+            *name_cells(one.names, report.by, options),
         ]
         for one in pool.sums
     ]
     columns = [Column("SIZE", is_right=True), Column("SHARE", is_right=True), Column("COUNT", is_right=True)]
-    least, most = (0, None) if options.width is None else (_NAME_LEAST, _NAME_MOST)
-    columns += [Column(word.upper(), least=least, most=most) for word in report.by]
+    columns += name_columns(report.by, options)
     lines = [title, *table(columns, rows, width=options.width)]
     if pool.more_sum_count:
         rest = pool.listed_bytes - sum(one.size_bytes for one in pool.sums)
@@ -77,25 +79,9 @@ def _share(size_bytes: int, pool: PoolAlive) -> str:
     return share_text(size_bytes / pool.size_bytes) if pool.size_bytes else ""
 
 
-def _names(names: Sequence[str], report: RecordingReport, options: PageOptions) -> Iterator[Cell]:
-    for name, word in zip(names, report.by, strict=True):
-        text = clean(" < ".join(name.split("\n")))
-        role = Role.PLAIN if text else Role.DIM
-        text = text or ("no phase" if word == "phase" else "not known")
-        yield cell(text, role) if options.width is None else partial(_clipped, text, role, options.is_ascii)
-
-
-def _clipped(text: str, role: Role, is_ascii: bool, width: int) -> Line:
-    return cell(clipped(text, width, is_ascii=is_ascii), role)
-
-
-def _doubts(report: RecordingReport) -> Iterator[str]:
+def doubts(report: RecordingReport) -> Iterator[str]:
+    """What is to be said of what is missing."""
     if report.lost_record_count:
         records = plural(report.lost_record_count, "record", "s")
         yield f"{records} came too late: balances are right, but what was alive meanwhile is not known"
     yield from map(clean, report.troubles)
-
-
-def seconds_text(time_ns: int) -> str:
-    """12.5s, as `--at +12.5s` takes it."""
-    return f"{time_ns / 1e9:.3f}".rstrip("0").rstrip(".") + "s"

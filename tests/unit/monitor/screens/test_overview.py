@@ -158,7 +158,7 @@ def test_the_headline_of_l1_is_the_fullest_core_now_and_planned_stands_beside_it
     card = cell_of(drawn(an_overview(1, 0, devices=(usage,)), DrawArea(120, 38)), 0)
 
     assert re.search(r"L1 .* 48%", card)
-    assert re.search(r"700 KiB of 1.40 MiB on core 3,4 +headroom 400 KiB +planned 62%", card)
+    assert re.search(r"now +700 KiB of 1.40 MiB on core 3,4 +headroom 400 KiB +planned 62%", card)
 
 
 def test_headroom_below_0_is_shown_as_such_and_is_no_alarm() -> None:
@@ -250,6 +250,15 @@ def test_sensors_stand_in_the_title_where_the_driver_has_them() -> None:
 
     assert re.search(r"48 °C .*1000 MHz", cell_of(drawing, 1).splitlines()[0])
     assert "°C" not in cell_of(drawing, 0)
+    assert "sensors: remote" in cell_of(drawing, 0)
+
+
+def test_a_chip_of_which_the_driver_may_have_the_sensors_is_not_called_remote() -> None:
+    drawing = screen.draw(
+        MonitorFrame(overview=an_overview(2, 0), telemetry=(a_driver_chip(5),)), DrawArea(120, 40), screen.INITIAL
+    )
+
+    assert "sensors: unmatched" in cell_of(drawing, 0)
 
 
 def test_more_than_eight_chips_are_rows_equal_ones_folded_the_fullest_first() -> None:
@@ -260,7 +269,7 @@ def test_more_than_eight_chips_are_rows_equal_ones_folded_the_fullest_first() ->
     lines = [text_of(line) for line in drawn(overview, DrawArea(120, 38)).lines]
 
     assert lines[2].split()[:2] == ["7", "≠"]
-    assert lines[3].split()[0] == "0-6,8-11"
+    assert lines[3].split()[:2] == ["0-6,8-11", "each"]
     assert lines[4].split()[0] == "all"
     total = sum(pool.used_bytes for usage in equal for pool in usage.pools if pool.pool is Pool.DRAM)
     assert size_text(total) in lines[4]

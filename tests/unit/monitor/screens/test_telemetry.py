@@ -64,7 +64,7 @@ def test_a_limit_that_is_not_known_is_left_out() -> None:
     assert " 30.0 " in shown
 
 
-@pytest.mark.parametrize(("value", "role"), [(60.0, Role.GOOD), (74.0, Role.HIGH), (75.0, Role.FULL)])
+@pytest.mark.parametrize(("value", "role"), [(60.0, Role.PLAIN), (74.0, Role.NOTICE), (75.0, Role.NOTICE)])
 def test_a_chip_at_its_limit_is_shown_so(value: float, role: Role) -> None:
     drawing = draw(
         MonitorFrame(telemetry=(a_telemetry(temperature=Sensor(value, 75.0)),)), DrawArea(80, 22), TelemetryState()

@@ -147,7 +147,8 @@ def card_lines(chip: ChipView, width: int, area: DrawArea, *, has_figures: bool 
                 share_span(gauge, _SHARE, area),
             )
         )
-        lines.append((Span(" " * _LABEL), *words(chip, gauge, inner - _LABEL - 1), Span(" ")))
+        when = " now" if gauge.word == "L1" else ""  # what is planned stands in the same line
+        lines.append((Span(f"{when:{_LABEL}}", Role.DIM), *words(chip, gauge, inner - _LABEL - 1), Span(" ")))
     lines += _launch_lines(chip, inner, area)
     if has_figures:
         lines += figure_rows(chip, inner, area)

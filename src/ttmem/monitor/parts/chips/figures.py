@@ -85,6 +85,7 @@ class ChipView(NamedTuple):
     launches: int | None = None  # per second, now
     idle_ns: int | None = None  # since the last launch that was seen
     sensors: ChipTelemetry | None = None
+    sensors_word: str = ""  # why there are none
     owner: str = ""  # whose programs run there
     news: ChipNews | None = None
     is_selected: bool = False
@@ -151,7 +152,7 @@ class ChipView(NamedTuple):
         """Temperature, power, clock, as far as the driver says them."""
         chip = self.sensors
         if chip is None:
-            return []
+            return [self.sensors_word] if self.sensors_word else []
         still = chip.heartbeat_still_seconds
         texts = [] if still is None else [f"heartbeat still for {still} s"]
         texts += [f"{chip.temperature.value:.0f} °C"] if chip.temperature else []
@@ -165,9 +166,9 @@ def chip_views(frame: MonitorFrame, selected: int | None = None, *, is_ascii: bo
     overview = frame.overview
     if overview is None:
         return []
-    told, owners = news_of(frame), _owners(overview)
+    told, owners, word = news_of(frame), _owners(overview), _sensors_word(frame, overview)
     return [
-        _view(frame, overview, usage, owners.get(usage.device.number, ""), is_ascii=is_ascii)._replace(
+        _view(frame, overview, usage, owners.get(usage.device.number, ""), word, is_ascii=is_ascii)._replace(
             news=chip_news(told, usage, overview.time_ns) if told else None,
             is_selected=usage.device.number == selected,
         )
@@ -175,10 +176,13 @@ def chip_views(frame: MonitorFrame, selected: int | None = None, *, is_ascii: bo
     ]
 
 
-def _view(frame: MonitorFrame, overview: Snapshot, usage: DeviceUsage, owner: str, *, is_ascii: bool) -> ChipView:
+def _view(
+    frame: MonitorFrame, overview: Snapshot, usage: DeviceUsage, owner: str, word: str, *, is_ascii: bool
+) -> ChipView:
     pools = pools_of(usage)
     launches = frame.history.launches_of(usage.device) if frame.history else None
     last = launches.launched_time_ns if launches else None
+    sensors = driver_chip_of(usage.device, frame.telemetry) if frame.telemetry else None
     return ChipView(
         usage,
         shown_name(device_word(usage.device), is_ascii),
@@ -188,9 +192,21 @@ def _view(frame: MonitorFrame, overview: Snapshot, usage: DeviceUsage, owner: st
         launches.samples[-HISTORY_SECONDS:] if launches else (),
         launches.latest if launches else None,
         None if last is None else max(0, overview.time_ns - last),
-        driver_chip_of(usage.device, frame.telemetry) if frame.telemetry else None,
+        sensors,
+        word if sensors is None else "",
         shown_name(owner, is_ascii),
     )
+
+
+def _sensors_word(frame: MonitorFrame, overview: Snapshot) -> str:
+    """Why chips have no sensors here: nobody recorded them; they are behind others, which the driver has on its bus; or
+    which of the driver's they are is not known."""
+    if frame.is_recorded:
+        return "sensors not recorded"
+    if not frame.telemetry:
+        return ""
+    found = [driver_chip_of(usage.device, frame.telemetry) for usage in overview.devices]
+    return "sensors: remote" if all(chip in found for chip in frame.telemetry) else "sensors: unmatched"
 
 
 def _owners(overview: Snapshot) -> dict[int, str]:

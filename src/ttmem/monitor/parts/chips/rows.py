@@ -29,6 +29,10 @@ _CORE_TITLE = "L1, fullest core"
 _TIGHT = 100  # columns below which everything but bars and headlines gives way
 
 
+_EACH = " each"  # behind the names of equal chips: what follows is of every one of them
+_SENSORS, _REMOTE = "sensors: ", 4  # before the word why there are none; columns that it takes beyond a temperature
+
+
 class ChipGroup(NamedTuple):
     """Chips that are shown as one: they have the same figures."""
 
@@ -146,6 +150,8 @@ def row_plan(groups: Sequence[ChipGroup], chips: Sequence[ChipView], area: DrawA
     """The columns that fit; with two lines for a chip, what stands in the second has no column."""
     is_tight = area.width < _TIGHT
     fixed = _FIXED_TIGHT if is_tight else _FIXED if area.width < _ROOMY else _FIXED_ROOMY
+    fixed += len(_EACH) if any(len(group.chips) > 1 for group in groups) else 0
+    fixed += _REMOTE if any(chip.sensors_word.startswith(_SENSORS) for chip in chips) else 0
     spare = max(0, area.width - fixed)
     bar = max(_BAR_LEAST, min(_BAR_MOST, spare * 3 // 8 if area.width >= _ROOMY else spare // 2))
     core_bar = max(bar, len(_CORE_TITLE))
@@ -187,7 +193,7 @@ def _row(group: ChipGroup, area: DrawArea) -> list[Cell]:
     each = known[0] if len(known) == 1 else round(sum(known) / len(known)) if known else None
     top = max((value for value in chip.samples if value), default=1)
     return [
-        cell(group.name, name),
+        (*cell(group.name, name), *cell(_EACH if len(group.chips) > 1 else "", Role.DIM)),
         cell(mark, role),
         cell(chip.board, Role.DIM),
         lambda width: gauge_line(chip.dram, width, area),
@@ -200,7 +206,7 @@ def _row(group: ChipGroup, area: DrawArea) -> list[Cell]:
         cell(percent_text(chip.planned_share) if chip.planned_share is not None else "", Role.DIM),
         lambda width: graph(chip.samples, width, 1, top, is_ascii=area.is_ascii)[0],
         cell("" if each is None else tight_count_text(each), Role.PLAIN if each else Role.DIM),
-        cell(f"{sensors.temperature.value:.0f}" if sensors and sensors.temperature else ""),
+        cell(f"{sensors.temperature.value:.0f}") if sensors and sensors.temperature else _no_sensors(chip),
         cell(f"{sensors.power.value:.0f}" if sensors and sensors.power else ""),
         cell(f"{sensors.aiclk_mhz}" if sensors and sensors.aiclk_mhz is not None else "", Role.DIM),
     ]
@@ -212,6 +218,12 @@ def _mark(group: ChipGroup, area: DrawArea) -> tuple[str, Role]:
     if group.is_odd:
         return "#" if area.is_ascii else "≠", Role.TITLE
     return group.first.mark
+
+
+def _no_sensors(chip: ChipView) -> Cell:
+    """`remote`: behind another chip, which has the sensors."""
+    _, _, word = chip.sensors_word.partition(_SENSORS)
+    return cell(word, Role.DIM)
 
 
 def _size(size_bytes: int | None) -> str:

@@ -6,5 +6,7 @@
 namespace ttmem {
 
 void add_recording(nanobind::module_& module);
+/// A recording as lives, into that module.
+void add_lives(nanobind::module_& recording);
 
 }  // namespace ttmem

@@ -1,4 +1,4 @@
-#include "python/recording.hpp"
+#include "python/recorded/recording.hpp"
 
 #include <fcntl.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +11,8 @@
 #include <system_error>
 
 #include "python/books.hpp"
+#include "python/buffers.hpp"
+#include "python/recorded/watched.hpp"
 #include "recording/block.hpp"
 #include "recording/recorder.hpp"
 #include "recording/replay.hpp"
@@ -21,21 +23,6 @@ namespace ttmem {
 namespace {
 
 using namespace recording;
-
-/// The bytes of anything that has some, as long as this lives.
-class View {
-public:
-    explicit View(nb::handle from) {
-        if (PyObject_GetBuffer(from.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
-    }
-    ~View() { PyBuffer_Release(&view_); }
-    View(const View&) = delete;
-    View& operator=(const View&) = delete;
-    std::string_view bytes() const { return {static_cast<const char*>(view_.buf), static_cast<size_t>(view_.len)}; }
-
-private:
-    Py_buffer view_{};
-};
 
 nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
 
@@ -198,16 +185,27 @@ void read_names_block(Replay& replay, nb::handle buffer) {
 }
 
 bool apply(Replay& replay, Books& ledger, nb::handle buffer, uint64_t until_ns, uint64_t chip, uint32_t pool,
-           int64_t bytes) {
+           int64_t bytes, uint64_t skip, uint64_t rows, bool is_of_each) {
     const View view(buffer);
     const StoredBlock block = plain(view.bytes());
     std::string error;
     bool has_stopped = false;
-    const Until until{until_ns, chip, pool, bytes};
+    const Until until{until_ns, chip, pool, bytes, is_of_each, skip, rows};
     const bool is_read =
         ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error); });
     if (!is_read) throw std::invalid_argument(error);
     return has_stopped;
+}
+
+nb::list phase_moment_rows(const Replay& replay, nb::handle buffer) {
+    const View view(buffer);
+    std::vector<PhaseMoment> found;
+    std::string error;
+    if (!replay.phase_moments(plain(view.bytes()), found, error)) throw std::invalid_argument(error);
+    nb::list rows;
+    for (const PhaseMoment& one : found)
+        rows.append(nb::make_tuple(one.time_ns, one.is_begin, one.pid, nb::str(one.name.data(), one.name.size())));
+    return rows;
 }
 
 nb::dict phase_rows(const Replay& replay) {
@@ -250,13 +248,20 @@ void add_recording(nb::module_& module) {
         .def("__init__", make_replay, nb::arg("ledger"), nb::keep_alive<1, 2>())
         .def("read_names", read_names_block, nb::arg("block"))
         .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
-             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0)
+             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("skip") = 0,
+             nb::arg("rows") = ~uint64_t{0}, nb::arg("of_each") = false)
+        .def("watch", watch, nb::arg("ledger"), nb::arg("measure") = false, nb::arg("core") = -1)
+        .def("watched", watched, nb::arg("ledger"))
+        .def("position", &Replay::position)
+        .def("phase_moments", phase_moment_rows, nb::arg("block"))
         .def("phases", phase_rows)
         .def("gap_peaks", gap_peak_rows)
         .def("lost", lost_rows)
         .def("time_ns", &Replay::time_ns)
         .def("wall_offset_ns", &Replay::wall_offset_ns)
         .def("row_count", &Replay::row_count);
+    recording.def("on_core", on_core, nb::arg("ledger"), nb::arg("device"), nb::arg("core"));
+    add_lives(recording);
     recording.def("scan", scan, nb::arg("path"));
     recording.def("payload", payload, nb::arg("block"));
     recording.def("restored", restored, nb::arg("block"), nb::arg("stored"), nb::arg("is_packed"));

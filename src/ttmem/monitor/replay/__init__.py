@@ -1,0 +1,1 @@
+"""The monitor on a recording: its figures, its keys, and the line that says where one is."""
