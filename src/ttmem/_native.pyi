@@ -336,10 +336,10 @@ class Ledger(Books):
     def chip(self, device: int, most: int) -> dict[str, Any]:
         """What lies where on a device, by its number: `pools` (dram, trace, l1, l1_small) as (allocations that did
         not say where they lie, others, bytes of a bank they take, where the first begins, where the last ends,
-        where the pool begins and ends if that is known, its largest free block, how many there are, stretches as
-        (begin, end, allocations, bytes in holes too small to be distinguished)), at most about `most` of them;
-        `cores` with circular buffers as (x, y, used with buffers, planned, resident), `worst` the place of the fullest
-        among them, and what is `planned` and `resident` there as (begin, end)."""
+        largest hole between, holes between, stretches as (begin, end, allocations, bytes in holes too small to be
+        distinguished)), at most about `most` of them; `cores` with circular buffers as (x, y, used with buffers,
+        planned, resident), `worst` the place of the fullest among them, and what is `planned` and `resident` there as
+        (begin, end)."""
 
     def kernels(self, device: int, most: int) -> tuple[int, list[tuple[Any, ...]], int]:
         """When, the `most` largest kernels on a device, by its number, and how many there are: (process, program, id,

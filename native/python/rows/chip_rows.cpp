@@ -16,6 +16,10 @@ namespace {
 
 constexpr size_t kNameMost = 512;  // of a kernel
 
+nb::tuple gap_row(const Taken& taken, const Gaps& gaps) {
+    return nb::make_tuple(taken.unplaced, taken.count, gaps.used, gaps.lowest, gaps.highest, gaps.largest, gaps.count);
+}
+
 nb::list span_rows(const Spans& spans) {
     nb::list rows;
     for (const auto& [begin, end] : spans) rows.append(nb::make_tuple(begin, end));
@@ -27,19 +31,6 @@ nb::list stretch_rows(const Taken& taken, size_t most) {
     for (const Stretch& one : stretches_of(taken, most))
         rows.append(nb::make_tuple(one.begin, one.end, one.count, one.hole_bytes));
     return rows;
-}
-
-template <typename Value>
-nb::object unless_none(const std::optional<Value>& value) {
-    return value ? nb::cast(*value) : nb::none();
-}
-
-nb::tuple pool_row(const Taken& taken, const Gaps& gaps, const std::optional<Bounds>& bounds, size_t most) {
-    const auto free = bounds ? bounds->largest_free(taken, gaps) : std::nullopt;
-    const auto holes = bounds ? bounds->hole_count(taken, gaps) : std::nullopt;
-    nb::object lies = bounds ? nb::object(nb::make_tuple(bounds->begin, bounds->end)) : nb::object(nb::none());
-    return nb::make_tuple(taken.unplaced, taken.count, gaps.used, gaps.lowest, gaps.highest, lies, unless_none(free),
-                          unless_none(holes), stretch_rows(taken, most));
 }
 
 // A program's binaries, which its kernels share.
@@ -80,10 +71,9 @@ nb::dict chip_rows(Books& books, uint32_t device, size_t most) {
         nb::dict rows;
         const Places places = besides.atlas.look_at(processes, devices, device);
         nb::list pools, cores;
-        const Device& chip = devices.at(device);
-        for (uint8_t pool = 0; pool < kPlacedPools; ++pool)
-            pools.append(pool_row(places.pools[pool], places.gaps[pool],
-                                  bounds_of(chip.facts, pool, devices.bank_sizes(chip)), most));
+        for (uint32_t pool = 0; pool < kPlacedPools; ++pool)
+            pools.append(gap_row(places.pools[pool], places.gaps[pool]) +
+                         nb::make_tuple(stretch_rows(places.pools[pool], most)));
         for (const CoreTaken& core : places.cores)
             cores.append(nb::make_tuple(core.core % 256, core.core / 256, core.used, length_of(core.planned),
                                         length_of(core.resident)));

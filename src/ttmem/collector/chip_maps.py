@@ -1,9 +1,10 @@
 """From the ledger's rows about one chip to its map: a DRAM bank, and the L1 of its fullest core."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ttmem.collector.chips import bank_sizes
+from ttmem.collector.rows.regions import Bounds, Gaps, bank_count, core_bytes, pool_bounds
 from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.snapshot import Device, DeviceUsage, TimeNs, replace
 from ttmem.snapshot.chip_map import ChipMap, CoreFill, Region, Space, Stretch, StretchKind
@@ -25,31 +26,17 @@ _POOLS: dict[Literal["dram", "l1"], tuple[Pool, Pool]] = {
 Rows = dict[str, Any]
 
 
-class PoolPlaces(NamedTuple):
-    """The ledger's row about one pool of a chip: where its allocations lie in each bank."""
-
-    unplaced_count: int  # allocations that did not say where they lie
-    placed_count: int  # the others
-    used_bytes: int
-    lowest: int  # where the first of them begins
-    highest: int  # where the last of them ends
-    bounds: tuple[int, int] | None  # where the pool lies, by what the chip's opener said
-    largest_free_bytes: int | None
-    hole_count: int | None
-    stretches: Sequence[tuple[int, int, int, int]]
-
-
 def chip_map_of(usage: DeviceUsage, rows: Rows) -> ChipMap:
     """The map that the rows of `Ledger.chip` make."""
     device = usage.device
     ring = next((ring for ring in usage.activity.rings if ring.core_type is CoreType.TENSIX), None)
-    cores = _cores(usage, rows)
+    cores = _cores(device, rows)
     return ChipMap(
         time_ns=TimeNs(rows["time_ns"]),
         device=device,
         dram=_space("dram", usage, rows),
         l1=_space("l1", usage, rows),
-        core_bytes=usage.core_bytes,
+        core_bytes=core_bytes(device),
         common_bytes=rows["buffers"] + _ring_bytes(device) if rows["followed"] else None,
         ring_live_bytes=ring.live_bytes if ring else None,
         ring_retired_bytes=ring.retired_bytes if ring else None,
@@ -59,10 +46,9 @@ def chip_map_of(usage: DeviceUsage, rows: Rows) -> ChipMap:
     )
 
 
-def _cores(usage: DeviceUsage, rows: Rows) -> tuple[CoreFill, ...]:
+def _cores(device: Device, rows: Rows) -> tuple[CoreFill, ...]:
     """Every core of the grid, row by row: those without circular buffers have what all have."""
-    device = usage.device
-    if device.grid is None or not rows["followed"] or usage.core_bytes is None:
+    if device.grid is None or not rows["followed"] or core_bytes(device) is None:
         return ()
     ring = _ring_bytes(device)
     laid = {(x, y): (used + ring, planned, resident) for x, y, used, planned, resident in rows["cores"]}
@@ -87,25 +73,26 @@ def _space(name: Literal["dram", "l1"], usage: DeviceUsage, rows: Rows) -> Space
     """One address space; None if it is not known where its pools lie."""
     device, sizes = usage.device, bank_sizes().get(usage.device.arch)
     pools = _POOLS[name]
-    places = {pool: PoolPlaces(*rows["pools"][BANKED_POOLS.index(pool)]) for pool in pools}
-    lower = places[pools[0]].bounds
+    bounds = {pool: pool_bounds(device, pool, sizes) for pool in pools}
+    lower = bounds[pools[0]]
     if sizes is None or lower is None or usage.launch_count is None:
         return None
+    gaps = {pool: Gaps(*rows["pools"][BANKED_POOLS.index(pool)][:-1]) for pool in pools}
+    stretches = {pool: rows["pools"][BANKED_POOLS.index(pool)][-1] for pool in pools}
     regions = tuple(
-        _region(pool, found, *found.bounds)
-        for pool, found in places.items()
-        if found.bounds and (found.bounds[1] > found.bounds[0] or found.placed_count)
+        _region(pool, found, gaps[pool])
+        for pool, found in bounds.items()
+        if found is not None and (found.end > found.begin or gaps[pool].placed_count)
     )
-    bank_bytes = sizes.dram_bytes if name == "dram" else sizes.l1_bytes
-    end = max([bank_bytes, *(region.end for region in regions)])
-    layers = [_ground(lower[0], end, _ring_bytes(device) if name == "l1" else 0)]
+    end = max([sizes.of(pools[0]), *(region.end for region in regions)])
+    layers = [_ground(lower.begin, end, _ring_bytes(device) if name == "l1" else 0)]
     if name == "l1":
         layers += [_spans("planned", rows["planned"]), _spans("cb", rows["resident"])]
-    layers += [[Stretch(_KINDS[pool], *stretch) for stretch in found.stretches] for pool, found in places.items()]
-    reason = _reason(usage, pools, places.values(), is_followed=rows["followed"])
+    layers += [[Stretch(_KINDS[pool], *stretch) for stretch in stretches[pool]] for pool in pools]
+    reason = _reason(usage, pools, gaps.values(), is_followed=rows["followed"])
     return Space(
         name=name,
-        bank_count=device.bank_count(pools[0]) or 0,
+        bank_count=bank_count(device, pools[0]) or 0,
         end=end,
         stretches=tuple(_overlaid(layers)),
         regions=regions,
@@ -114,26 +101,25 @@ def _space(name: Literal["dram", "l1"], usage: DeviceUsage, rows: Rows) -> Space
     )
 
 
-def _reason(usage: DeviceUsage, pools: Iterable[Pool], places: Iterable[PoolPlaces], *, is_followed: bool) -> str:
+def _reason(usage: DeviceUsage, pools: Iterable[Pool], gaps: Iterable[Gaps], *, is_followed: bool) -> str:
     """Why something may be missing; empty if nothing is."""
     if not is_followed:
         return usage.reason or "unknown"
-    if any(one.unplaced_count for one in places):
+    if any(one.unplaced_count for one in gaps):
         return "unplaced"
     return "read" if any(pool.read_bytes for pool in usage.pools if pool.pool in pools) else ""
 
 
-def _region(pool: Pool, places: PoolPlaces, begin: int, end: int) -> Region:
-    """An allocation that lies outside is believed all the same: the pool then reaches as far."""
-    has_any = places.placed_count > 0
+def _region(pool: Pool, reported: Bounds, gaps: Gaps) -> Region:
+    bounds = reported.around(gaps)
     return Region(
         pool=pool,
-        begin=min(begin, places.lowest) if has_any else begin,
-        end=max(end, places.highest) if has_any else end,
-        used_bytes=places.used_bytes,
-        count=places.placed_count,
-        largest_free_bytes=places.largest_free_bytes,
-        hole_count=places.hole_count,
+        begin=bounds.begin,
+        end=bounds.end,
+        used_bytes=gaps.used_bytes,
+        count=gaps.placed_count,
+        largest_free_bytes=reported.largest_free_bytes(gaps),
+        hole_count=bounds.hole_count(gaps),
         is_begin_assumed=True,  # no reporter says where pools begin
     )
 

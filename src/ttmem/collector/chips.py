@@ -5,10 +5,11 @@ import os
 import time
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ttmem.collector.rows.regions import BankSizes
 from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.values import Device
 
@@ -17,17 +18,10 @@ if TYPE_CHECKING:
     from ttmem.snapshot.telemetry import ChipTelemetry
     from ttmem.sources.driver import Driver
 
-__all__ = ["BankSizes", "DriverFacts", "bank_sizes", "most_memory"]
+__all__ = ["DriverFacts", "bank_sizes", "most_memory"]
 
 _TABLES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "metal", "chips")
 _AGAIN_SECONDS = 10.0  # what the driver calls chips hardly ever changes
-
-
-class BankSizes(NamedTuple):
-    """All of a bank, whichever process has it."""
-
-    dram_bytes: int
-    l1_bytes: int
 
 
 class DriverFacts:

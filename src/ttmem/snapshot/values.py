@@ -165,10 +165,6 @@ class Device(ChipName, frozen=True):
         """All banks of a pool together, as reported by the chip's opener; None if not reported."""
         return self.capacity_bytes[pool] if pool.number < len(self.capacity_bytes) else None
 
-    def bank_count(self, pool: Pool) -> int | None:
-        """How many banks a pool lies in."""
-        return self.dram_bank_count if pool in (Pool.DRAM, Pool.TRACE) else self.l1_bank_count
-
     def as_name(self) -> ChipName:
         """Only what it is called."""
         return ChipName(self.number, self.unique_id, self.index, self.is_known, self.name)

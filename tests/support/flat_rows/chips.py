@@ -6,8 +6,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tests.support.flat_rows.activity import cores_from_rows, together
-from tests.support.flat_rows.regions import SizesOf
 from tests.support.flat_rows.spaces import L1_POOLS, ChipKind, Headroom, Largest, Row, Spaces
+from ttmem.collector.rows.regions import SizesOf, bank_count
 from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, Origin, PoolUsage, ProcessDevice, first_reason
@@ -204,7 +204,7 @@ def with_empty_pools(usage: DeviceUsage) -> tuple[PoolUsage, ...]:
     if usage.is_l1_undivided:  # nobody knows what lies in L1_SMALL
         named.add(Pool.L1_SMALL)
     empty = (
-        _empty(pool, device.capacity(pool) or 0, device.bank_count(pool)) for pool in BANKED_POOLS if pool not in named
+        _empty(pool, device.capacity(pool) or 0, bank_count(device, pool)) for pool in BANKED_POOLS if pool not in named
     )
     return in_order([*usage.pools, *(pool for pool in empty if pool.capacity_bytes)])
 

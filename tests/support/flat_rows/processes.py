@@ -21,7 +21,7 @@ from tests.support.flat_rows.chips import (
 )
 from tests.support.flat_rows.contradictions import chip_findings
 from tests.support.flat_rows.incidents import incidents_from_rows
-from tests.support.flat_rows.regions import SizesOf
+from ttmem.collector.rows.regions import SizesOf
 from ttmem.collector.rows.sums import with_sums
 from ttmem.devices import BinaryStatus, Pool
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity

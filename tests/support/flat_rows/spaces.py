@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tests.support.flat_rows.regions import Bounds, Gaps, SizesOf, core_bytes, pool_bounds, share_of
+from ttmem.collector.rows.regions import Bounds, Gaps, SizesOf, bank_count, core_bytes, pool_bounds, share_of
 from ttmem.devices import Pool
 from ttmem.snapshot.activity import Activity
 from ttmem.snapshot.usage import PoolUsage
@@ -49,7 +49,7 @@ class ChipKind:
         """The largest free blocks of a pool; unknown if somebody did not say where something lies."""
         bounds = self.bounds_of(pool) if figures else None
         largest = bounds.largest_free_bytes(Gaps(*figures)) if bounds and figures else None
-        return _UNKNOWN if largest is None else (largest * (self._device.bank_count(pool) or 0), largest)
+        return _UNKNOWN if largest is None else (largest * (bank_count(self._device, pool) or 0), largest)
 
     def bounds_of(self, pool: Pool) -> Bounds | None:
         """Where a pool lies in each bank."""

@@ -5,12 +5,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.flat_rows.regions import Gaps, core_bytes, pool_bounds
 from tests.support.simulated.figures import KIB, MIB, NOON_NS
 from tests.support.simulated.overviews import a_chip, some_activity
-from ttmem.collector.chip_maps import PoolPlaces, chip_map_of
-from ttmem.collector.chips import bank_sizes
-from ttmem.devices import BANKED_POOLS, BinaryStatus, Kind, Pool
+from ttmem.collector.chip_maps import chip_map_of
+from ttmem.devices import BinaryStatus, Kind, Pool
 from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.kernel_table import KernelRow, KernelTable
@@ -18,18 +16,18 @@ from ttmem.snapshot.values import Hex, replace
 from ttmem.tracking import CoreType, FoundBy
 
 L1_BASE, L1_END, DRAM_BASE = 105_824, 1_499_136, 1_048_640
-NO_POOL: tuple[Any, ...] = (Gaps(), [])
+NO_POOL: tuple[Any, ...] = (0, 0, 0, 0, 0, 0, 0, [])
 _NAMES = st.text(max_size=30) | st.just("ttnn/cpp/ttnn/operations/eltwise/unary/device/kernels/reader_unary.cpp")
 
 
 def a_pool_row(*spans: tuple[int, int], unplaced: int = 0) -> tuple[Any, ...]:
-    """What lies in one pool, with an allocation in each of these spans; they must not touch."""
+    """A row of `Ledger.chip` about one pool, with an allocation in each of these spans; they must not touch."""
     spans = tuple(sorted(spans))
     holes = [later[0] - earlier[1] for earlier, later in pairwise(spans)]
     used = sum(end - begin for begin, end in spans)
     lowest, highest = (spans[0][0], spans[-1][1]) if spans else (0, 0)
     stretches = [(begin, end, 1, 0) for begin, end in spans]
-    return Gaps(unplaced, len(spans), used, lowest, highest, max(holes, default=0), len(holes)), stretches
+    return (unplaced, len(spans), used, lowest, highest, max(holes, default=0), len(holes), stretches)
 
 
 def some_chip_rows(**changes: Any) -> dict[str, Any]:
@@ -39,26 +37,13 @@ def some_chip_rows(**changes: Any) -> dict[str, Any]:
     return {**rows, **changes}
 
 
-def map_of(usage: DeviceUsage, rows: dict[str, Any]) -> ChipMap:
-    """The map of a chip on which that lies."""
-    sizes = bank_sizes().get(usage.device.arch)
-    pools = []
-    for pool, (gaps, stretches) in zip(BANKED_POOLS, rows["pools"], strict=True):
-        bounds = pool_bounds(usage.device, pool, sizes)
-        free = bounds.largest_free_bytes(gaps) if bounds else None
-        holes = bounds.hole_count(gaps) if bounds else None
-        lies = (gaps.unplaced_count, gaps.placed_count, gaps.used_bytes, gaps.lowest, gaps.highest)
-        pools.append(PoolPlaces(*lies, bounds, free, holes, stretches))
-    return chip_map_of(usage, {**rows, "pools": pools})
-
-
 def a_map_device(**changes: Any) -> DeviceUsage:
     """A chip whose pools lie as the wheel lays them out, with a ring that is in use."""
     capacities: list[int | None] = [None] * len(Pool)
     capacities[Pool.DRAM] = 12 * ((1 << 30) - DRAM_BASE)
     capacities[Pool.L1] = 64 * (L1_END - L1_BASE)
     chip = a_chip(0, capacity_bytes=tuple(capacities), **changes)
-    return DeviceUsage(chip, (), (), launch_count=3, activity=some_activity(), core_bytes=core_bytes(chip))
+    return DeviceUsage(chip, (), (), launch_count=3, activity=some_activity())
 
 
 def a_map(**changes: Any) -> ChipMap:
@@ -77,7 +62,7 @@ def a_map(**changes: Any) -> ChipMap:
         resident=[(L1_BASE, L1_BASE + 96 * KIB)],
         buffers=200 * KIB,
     )
-    return replace(map_of(a_map_device(), rows), **changes)
+    return replace(chip_map_of(a_map_device(), rows), **changes)
 
 
 @st.composite
@@ -113,7 +98,7 @@ def maps(draw: st.DrawFn) -> ChipMap:
         followed=draw(st.booleans()),
         estimated=draw(st.booleans()),
     )
-    return map_of(usage, rows)
+    return chip_map_of(usage, rows)
 
 
 def a_kernel_row(number: int = 0, **changes: Any) -> KernelRow:

@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.support.flat_rows.processes import FlatContext, snapshot_from_rows
-from ttmem.collector.chips import BankSizes
 from ttmem.collector.rows.allocations import dump_of
+from ttmem.collector.rows.regions import BankSizes
 from ttmem.snapshot import Finding, Foreign, Host, Snapshot, TimeNs
 from ttmem.snapshot.dump import Dump
 

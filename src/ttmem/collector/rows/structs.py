@@ -7,6 +7,7 @@ words, and numbers of chips become their names.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ttmem.collector.rows.regions import bank_count
 from ttmem.devices import BANKED_POOLS, BinaryStatus, Cache, CoreType, Kind, Pool, Stall
 from ttmem.snapshot.activity import NO_ACTIVITY, Activity, CacheUsage, CoreUsage, Footprint, RingUsage
 from ttmem.snapshot.incidents import KINDS, Frame, Incident, Site
@@ -58,7 +59,7 @@ def with_empty_pools(device: Device, pools: tuple[PoolUsage, ...]) -> tuple[Pool
 
 
 def _empty(device: Device, pool: Pool) -> PoolUsage:
-    capacity_bytes, banks = device.capacity(pool) or 0, device.bank_count(pool)
+    capacity_bytes, banks = device.capacity(pool) or 0, bank_count(device, pool)
     return PoolUsage(
         pool,
         used_bytes=0,

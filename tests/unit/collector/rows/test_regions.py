@@ -5,9 +5,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.flat_rows.regions import Bounds, Gaps, core_bytes, pool_bounds
 from tests.support.simulated.chip_views import DRAM_BASE, L1_BASE, L1_END, a_map, a_map_device
-from ttmem.collector.chips import BankSizes
+from ttmem.collector.rows.regions import BankSizes, Bounds, Gaps, core_bytes, pool_bounds
 from ttmem.devices import Pool
 from ttmem.snapshot import Device, replace
 

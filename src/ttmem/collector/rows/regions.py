@@ -1,5 +1,4 @@
-"""Where the pools of a chip begin and end in each of its banks, and the largest block that is free there: worked out a
-second time, to judge what the ledger says.
+"""Where the pools of a chip begin and end in each of its banks, and the largest block that is free there.
 
 A chip's opener says how much each pool has, not where. Banks have one size on every chip of an architecture, and the
 pools lie at their upper end, so where they begin follows:
@@ -14,11 +13,22 @@ what the opener said, less what is used.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ttmem.collector.chips import BankSizes
 from ttmem.devices import Pool
 from ttmem.snapshot.values import Device
 
+__all__ = ["BankSizes", "Bounds", "Gaps", "SizesOf", "bank_count", "core_bytes", "pool_bounds", "share_of"]
+
 _UPPER = {Pool.DRAM: Pool.TRACE, Pool.L1: Pool.L1_SMALL}  # what lies above it in the same bank
+
+
+class BankSizes(NamedTuple):
+    """All of a bank, whichever process has it."""
+
+    dram_bytes: int
+    l1_bytes: int
+
+    def of(self, pool: Pool) -> int:
+        return self.dram_bytes if pool in (Pool.DRAM, Pool.TRACE) else self.l1_bytes
 
 
 SizesOf = Callable[[str], BankSizes | None]  # by the name of an architecture
@@ -70,9 +80,13 @@ class Bounds(NamedTuple):
         return gaps.hole_count + (gaps.lowest > self.begin) + (self.end > gaps.highest)
 
 
+def bank_count(device: Device, pool: Pool) -> int | None:
+    return device.dram_bank_count if pool in (Pool.DRAM, Pool.TRACE) else device.l1_bank_count
+
+
 def share_of(device: Device, pool: Pool) -> int | None:
     """What each bank has of a pool; 0 if the pool is not there, None if not reported."""
-    banks = device.bank_count(pool)
+    banks = bank_count(device, pool)
     if not banks:
         return None
     return (device.capacity(pool) or 0) // banks
@@ -84,8 +98,7 @@ def pool_bounds(device: Device, pool: Pool, sizes: BankSizes | None) -> Bounds |
     if sizes is None or share is None or (pool in _UPPER and device.capacity(pool) is None):
         return None
     above = share_of(device, _UPPER[pool]) if pool in _UPPER else 0
-    bank_bytes = sizes.dram_bytes if pool in (Pool.DRAM, Pool.TRACE) else sizes.l1_bytes
-    end = max(0, bank_bytes - (above or 0))  # an opener may say that more is reserved above than there is
+    end = max(0, sizes.of(pool) - (above or 0))  # an opener may say that more is reserved above than there is
     return Bounds(max(0, end - share), end)
 
 
