@@ -22,7 +22,7 @@ def offered(*words: str) -> set[str]:
 
 def test_a_line_begins_with_a_verb() -> None:
     assert offered("") == set(VERBS)
-    assert offered("d") == {"dump", "doctor", "demo"}
+    assert offered("d") == {"diff", "dump", "doctor", "demo"}
 
 
 def test_a_verb_is_followed_by_its_flags() -> None:

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from tests.support.processes.inside import ttmem_inside
+from ttmem.analysis.alive import RecordingReport
+from ttmem.analysis.growth.answers import GrowthReport, LeakReport, TemporaryReport
+from ttmem.analysis.room.advice import AdviceReport
+from ttmem.analysis.room.cores import CoresReport
+from ttmem.analysis.room.floor import FloorReport, HeadroomReport
+from ttmem.analysis.room.holes import HolesReport
+from ttmem.analysis.room.traces import TraceReport
 from ttmem.recording import Recording
+from ttmem.snapshot.codec import decoded, encoded
 
 PROGRAM = """
 import ttmem
@@ -138,6 +146,27 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
     assert b"model.py" in unpacked  # which line asked is still there
     assert b"secret" not in unpacked + files
     assert str(tmp_path).encode() not in unpacked + files
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("--by=site", RecordingReport),
+        ("--leaks", LeakReport),
+        ("--growth", GrowthReport),
+        ("--temporary", TemporaryReport),
+        ("--holes", HolesReport),
+        ("--floor", FloorReport),
+        ("--headroom", HeadroomReport),
+        ("--trace-safety", TraceReport),
+        ("--advise", AdviceReport),
+        ("--core=fullest", CoresReport),
+    ],
+)
+def test_an_answer_is_read_back_as_it_was(journals: Path, recording: str, question: str, kind: type[Any]) -> None:
+    said = ttmem(journals, "report", recording, question, "--json").stdout.strip()
+
+    assert encoded(decoded(said.encode(), kind)).decode() == said
 
 
 def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: Path) -> None:
