@@ -140,7 +140,7 @@ def source_line(source: str, places: Sequence[str], options: PageOptions) -> Lin
     if source.startswith("recording "):
         who = "as it was recorded in"
     else:
-        who = f"{clean(source)}, reading" if is_daemon(source) else "read directly from"
+        who = "read directly from" if source == EMBEDDED else f"{clean(source)}, reading"
     text = f" {who} {', '.join(map(clean, places))}"
     return (Span(clipped(text, options.width, is_ascii=options.is_ascii) if options.width else text, Role.DIM),)
 
