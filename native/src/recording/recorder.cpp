@@ -324,7 +324,7 @@ void Recorder::put_cores(std::vector<Balance>& balances) {
         const Device& device = collector_.devices().at(number);
         balances.push_back({device.is_known ? device.unique_id : number, kFullestCore, device.is_known ? kHasChip : 0,
                             its.start, its.highest});
-        its.start = its.highest = its.now;
+        its.start = its.highest = loads_.now(number);
     }
 }
 

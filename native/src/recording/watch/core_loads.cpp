@@ -227,16 +227,24 @@ void CoreLoads::balance(uint32_t device, uint8_t pool, int64_t used) {
     note(device);
 }
 
-void CoreLoads::note(uint32_t device) {
-    const Device& known = collector_.devices().at(device);
-    const auto banks = static_cast<int64_t>(known.facts.l1_banks);
-    if (banks == 0) return;
-    Chip& its = chip(device);
-    const int64_t shared = its.l1 - its.own + its.small;
+// The fullest core, times all cores: sums of pools are those of all banks, and this is asked at every event in L1.
+int64_t CoreLoads::all_banks(uint32_t device, int64_t banks) const {
+    const Device& known = collector_.devices().all()[device];
+    const Chip& its = chips_[device];
     const auto ring = static_cast<int64_t>(known.open_count > 0 ? known.facts.kernel_ring_bytes : 0);
-    its.now = (std::max<int64_t>(shared, 0) + banks - 1) / banks + its.cores + ring;
-    if (its.now <= its.highest) return;
-    its.highest = its.now;
+    return std::max<int64_t>(its.l1 - its.own + its.small, 0) + (its.cores + ring) * banks;
+}
+
+int64_t CoreLoads::now(uint32_t device) const {
+    const auto banks = static_cast<int64_t>(collector_.devices().all()[device].facts.l1_banks);
+    return banks == 0 ? 0 : (all_banks(device, banks) + banks - 1) / banks;
+}
+
+void CoreLoads::note(uint32_t device) {
+    const auto banks = static_cast<int64_t>(collector_.devices().all()[device].facts.l1_banks);
+    Chip& its = chip(device);
+    if (banks == 0 || all_banks(device, banks) <= its.highest * banks) return;
+    its.highest = now(device);
     its.is_raised = has_raised_ = true;
 }
 

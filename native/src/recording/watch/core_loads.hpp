@@ -49,10 +49,12 @@ public:
 
     struct Chip {
         int64_t l1 = 0, small = 0, own = 0, cores = 0;  // of all banks, but for `cores`: of the fullest one
-        int64_t now = 0, start = 0, highest = 0;        // bytes of the fullest core
+        int64_t start = 0, highest = 0;                 // bytes of the fullest core
         bool is_raised = false;                         // `highest` is higher than when it was last looked at
     };
     std::vector<Chip>& chips() { return chips_; }
+    /// Bytes of the fullest core of a chip now.
+    int64_t now(uint32_t device) const;
     bool has_raised() const { return has_raised_; }
     void set_seen() { has_raised_ = false; }
     /// The program that is launched, with its circular buffers worked out; nullptr: it has none.
@@ -81,6 +83,7 @@ private:
     void set_fullest(Target& target);
     void close(Target& target);
     Chip& chip(uint32_t device);
+    int64_t all_banks(uint32_t device, int64_t banks) const;
     void note(uint32_t device);
 
     Collector& collector_;

@@ -9,8 +9,9 @@ namespace ttmem::recording {
 
 void Watcher::measure(bool is_wanted) {
     is_measuring_ = is_wanted;
-    for (CoreLoads::Chip& chip : loads_.chips()) {
-        chip.highest = chip.now;
+    for (uint32_t number = 0; number < loads_.chips().size(); ++number) {
+        CoreLoads::Chip& chip = loads_.chips()[number];
+        chip.highest = loads_.now(number);
         chip.is_raised = true;
     }
 }

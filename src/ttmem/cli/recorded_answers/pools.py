@@ -5,9 +5,9 @@ from functools import partial
 from ttmem.cli.recorded_answers import Answered, Asked
 from ttmem.collector.recorded import Moment
 from ttmem.figures.recorded import moment_report, peak_report
-from ttmem.figures.recorded_page import recorded_page
-from ttmem.view.pages.recorded_page import one_page
+from ttmem.figures.room.page import recorded_page
 from ttmem.view.pages.recording import recording_page
+from ttmem.view.pages.room.page import one_page
 
 __all__ = ["at_moment", "at_peaks", "page"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.analysis.alive import AliveSum, ByWord, PoolAlive
-from ttmem.analysis.recorded_page import IncidentLine, ProgramCache, RecordedPage
+from ttmem.analysis.room.page import IncidentLine, ProgramCache, RecordedPage
 from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.recording import doubts, pool_title
@@ -38,6 +38,9 @@ def one_page(page: RecordedPage, options: PageOptions) -> list[Line]:
     for title, part in parts:
         if part:
             lines += [(), cell(title, Role.HEAD), *((Span("  "), *line) for line in part)]
+    if not page.is_whole:
+        words = f"room, holes, growth, programs and advice go through all {page.event_count:,} events: ask with --all"
+        lines += [(), *wrapped([words], Role.DIM, "", options.width)]
     found = list(doubts(page))
     if found:
         lines += [(), *wrapped(found, Role.HIGH, "! ", options.width)]

@@ -41,13 +41,14 @@ class ProgramCache(Struct, frozen=True, kw_only=True):
 class RecordedPage(RecordingReport, frozen=True, kw_only=True):
     """All of it. Each list has its largest only; single answers of `ttmem report` have more."""
 
+    is_whole: bool  # False: of so many events what has to go through all of them is left out
     chips: tuple[ChipName, ...]
     boards: tuple[str, ...]
     cores: tuple[CoreHighest, ...]
-    room: tuple[ChipRoom, ...]  # of launches, without its course
-    holes: tuple[PoolHoles, ...]  # the worst instants, without their course
-    compared: tuple[RunSeries, ...]  # runs that are alike, and were compared at their ends
-    leaks: tuple[GrownLine, ...]  # lines that are alive more often after every such run, the most bytes per run first
-    programs: tuple[ProgramCache, ...]
     incidents: tuple[IncidentLine, ...]
-    advice: tuple[Advice, ...]
+    room: tuple[ChipRoom, ...] = ()  # of launches, without its course
+    holes: tuple[PoolHoles, ...] = ()  # the worst instants, without their course
+    compared: tuple[RunSeries, ...] = ()  # runs that are alike, and were compared at their ends
+    leaks: tuple[GrownLine, ...] = ()  # lines alive more often after every such run, the most bytes first
+    programs: tuple[ProgramCache, ...] = ()
+    advice: tuple[Advice, ...] = ()

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from ttmem.analysis.alive import AliveSum
-from ttmem.analysis.recorded_page import IncidentLine, ProgramCache, RecordedPage
+from ttmem.analysis.room.page import IncidentLine, ProgramCache, RecordedPage
 from ttmem.devices import Kind
 from ttmem.figures.growing import leaks
 from ttmem.figures.recorded import peak_report
@@ -20,28 +21,38 @@ from ttmem.snapshot.values import ChipName, replace
 __all__ = ["recorded_page"]
 
 _QUARTERS = 4
+_MOST_EVENTS = 1_000_000  # that a page goes through unasked: a second or two
 
 
 def recorded_page(recording: Recording, *, chip: str | None, most: int) -> RecordedPage:
-    """What was recorded of some chips; one that is not there is a SelectionError."""
+    """What was recorded of some chips; none of that name is a SelectionError. Without `most` nothing is left out."""
     run = Run(recording, chip=chip)
     devices = [usage.device for usage in run.usages.values()]
     peaks = peak_report(recording, by=("site",), chip=chip, most=most, views=("operation", "phase", "kind"))
-    holes = holes_report(run, by=("site",), pool=None, most=most)
-    grown = leaks(recording)
+    is_whole = not most or recording.row_count <= _MOST_EVENTS
     return RecordedPage(
         **msgspec.structs.asdict(peaks),
+        is_whole=is_whole,
         chips=tuple(device.as_name() for device in devices),
         boards=tuple(sorted({device.board or device.arch for device in devices} - {""})),
         cores=cores_report(run, by=("site",), asked=None, most=most).cores,
-        room=tuple(replace(one, planned=()) for one in headroom_report(run, by=("site",)).chips),
-        holes=tuple(replace(one, course=()) for one in holes.pools),
-        compared=grown.series,
-        leaks=tuple(one for one in grown.leaks if _is_of(one.chips, run))[: most or None],
-        programs=tuple(_programs(run, most)),
         incidents=tuple(_line(run, process, one) for process, one in run.incidents),
-        advice=advice_report(run).advice,
+        **(_walked(run, most) if is_whole else {}),
     )
+
+
+def _walked(run: Run, most: int) -> dict[str, Any]:
+    """What has to go through all events."""
+    grown = leaks(run.recording)
+    holes = holes_report(run, by=("site",), pool=None, most=most)
+    return {
+        "room": tuple(replace(one, planned=()) for one in headroom_report(run, by=("site",)).chips),
+        "holes": tuple(replace(one, course=()) for one in holes.pools),
+        "compared": grown.series,
+        "leaks": tuple(one for one in grown.leaks if _is_of(one.chips, run))[: most or None],
+        "programs": tuple(_programs(run, most)),
+        "advice": advice_report(run).advice,
+    }
 
 
 def _is_of(chips: Iterable[ChipName], run: Run) -> bool:

@@ -1,7 +1,7 @@
 """Plays a workload while it is recorded, and says of the recording alone what each core held, how low buffers came, how
 much room launches had and what was free, and whether that is what the runtime's calls add up to:
 
-    python -m tests.support.recorded.core_story NAME ROUNDS
+    python -m tests.support.recorded.room.core_story NAME ROUNDS
 
 The judge is plain arithmetic over the calls that the runtime model makes; it knows neither ledger nor recording.
 In a process of its own, since a journal never forgets a chip. Prints how many figures were compared.
@@ -18,6 +18,7 @@ from ttmem import GraphTracker
 from ttmem.collector import Collector
 from ttmem.collector.watched import core_peaks, walked
 from ttmem.devices import BufferType, Pool
+from ttmem.figures.room import Run, floor_report, trace_report
 from ttmem.metal import MeshDevice
 from ttmem.metal.workloads import WORKLOADS, Player
 from ttmem.recording import Meta, Recording, RecordingWriter
@@ -44,6 +45,16 @@ class Held(NamedTuple):
     cores: frozenset[Core] | None = None
 
 
+class Traced:
+    """A captured trace: buffers that were made while it could be replayed, and those alive at a replay."""
+
+    def __init__(self) -> None:
+        self.is_live = True
+        self.replay_count = 0
+        self.made: dict[int, int] = {}
+        self.over: set[int] = set()
+
+
 class Judge(GraphTracker):
     """What the calls add up to, for a workload that uses all its chips as one."""
 
@@ -56,6 +67,8 @@ class Judge(GraphTracker):
         self.fullest = 0
         self.of_core: dict[Core, int] = {}
         self.lowest: int | None = None
+        self.alive: dict[int, int] = {}  # buffers of any memory, and their bytes
+        self.traces: dict[int, Traced] = {}
         self.least_room: int | None = None
 
     def track_device_opened(self, device: Any) -> None:
@@ -66,6 +79,11 @@ class Judge(GraphTracker):
 
     def track_allocate(self, buffer: Any) -> None:
         super().track_allocate(buffer)
+        if buffer.reserved_bytes and not buffer.program:
+            self.alive[buffer.unique_id] = buffer.reserved_bytes
+            for trace in self.traces.values():
+                if trace.is_live:
+                    trace.made[buffer.unique_id] = buffer.reserved_bytes
         if buffer.buffer_type not in _IN_L1 or not buffer.reserved_bytes:
             return
         is_l1 = buffer.buffer_type is BufferType.L1
@@ -82,6 +100,7 @@ class Judge(GraphTracker):
 
     def track_deallocate(self, buffer: Any) -> None:
         super().track_deallocate(buffer)
+        self.alive.pop(buffer.unique_id, None)
         self.buffers.pop(buffer.unique_id, None)
 
     def track_allocate_cb(self, core_ranges: Any, address: int, size_bytes: int, *rest: Any, **named: Any) -> None:
@@ -108,6 +127,20 @@ class Judge(GraphTracker):
         self.order.append(program)
         self.weigh()
         self.note_room(program, device)
+
+    def track_trace_captured(self, trace: int, size_bytes: int, device: Any) -> None:
+        super().track_trace_captured(trace, size_bytes, device)
+        self.traces[trace] = Traced()
+
+    def track_trace_replayed(self, trace: int, device: Any) -> None:
+        super().track_trace_replayed(trace, device)
+        self.traces[trace].replay_count += 1
+        self.traces[trace].over |= self.traces[trace].made.keys() & self.alive.keys()
+
+    def track_trace_released(self, trace: int, device: Any) -> None:
+        super().track_trace_released(trace, device)
+        if trace in self.traces:
+            self.traces[trace].is_live = False
 
     def note_room(self, program: int, device: Any) -> None:
         own = self.laid.get(program)
@@ -159,14 +192,15 @@ class Noted(NamedTuple):
     """What was free in one bank, by the model's allocator."""
 
     monotonic_ns: int
-    free: dict[Pool, tuple[int, int]]  # free bytes of a bank, and the largest block
+    free: dict[Pool, tuple[int, int, int]]  # free bytes of a bank, the largest block, how many there are
 
 
-def free_now(mesh: MeshDevice) -> dict[Pool, tuple[int, int]]:
+def free_now(mesh: MeshDevice) -> dict[Pool, tuple[int, int, int]]:
     found = {}
     for pool, buffer_type in ((Pool.DRAM, BufferType.DRAM), (Pool.L1, BufferType.L1)):
         statistics = mesh.allocator.statistics(buffer_type)
-        found[pool] = (statistics.free_bytes, statistics.largest_free_bytes)
+        hole_count = sum(not block.is_allocated for block in mesh.allocator.blocks(buffer_type))
+        found[pool] = (statistics.free_bytes, statistics.largest_free_bytes, hole_count)
     return found
 
 
@@ -179,10 +213,25 @@ def compare_free(noted: list[Noted], recording: Recording) -> int:
             for pool in usage.pools:
                 if pool.pool in known.free and pool.largest_free_bytes is not None and pool.capacity_bytes:
                     banks = pool.largest_free_bytes // max(pool.largest_free_bank_bytes or 1, 1) or 1
-                    found = ((pool.free_bytes or 0) // banks, pool.largest_free_bank_bytes)
+                    found = ((pool.free_bytes or 0) // banks, pool.largest_free_bank_bytes, pool.hole_count)
                     assert found == known.free[pool.pool], (told.monotonic_ns, pool.pool, found, known.free)
                     count += 1
     return count
+
+
+def compare_answers(run: Run, judge: Judge) -> None:
+    """Floor and traces, as `ttmem report` has them."""
+    for chips in floor_report(run, by=("site",), most=0).chips:
+        assert chips.lowest_address == judge.lowest, (chips.lowest_address, judge.lowest)
+    told = [
+        (one.trace, one.replay_count, one.made_count, one.made_bytes, one.replayed_over_count)
+        for one in trace_report(run, by=("site",), most=0).traces
+    ]
+    known = [
+        (number, one.replay_count, len(one.made), sum(one.made.values()), len(one.over))
+        for number, one in judge.traces.items()
+    ]
+    assert told == known, (told, known)
 
 
 def main(name: str, round_count: str) -> None:
@@ -222,6 +271,7 @@ def main(name: str, round_count: str) -> None:
     for core in sorted(judge.of_core)[:: max(1, len(judge.of_core) // 3)]:
         for peak in core_peaks(recording, core):
             assert peak.size_bytes == judge.of_core[core], (peak, judge.of_core[core])
+    compare_answers(Run(recording), judge)
     print(len(peaks), compare_free(noted, recording), writer.lost_records)
 
 

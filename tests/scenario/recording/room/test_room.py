@@ -9,15 +9,15 @@ import pytest
 
 from ttmem.metal.workloads import WORKLOADS
 
-ROOT = Path(__file__).parents[3]
-ROUNDS = {"resnet-trace": 2, "cache-growth": 4}
+ROOT = Path(__file__).parents[4]
+ROUNDS = {"resnet-trace": 2, "unsafe-trace": 4}
 SLOW_ROUNDS = {"llama-8b": 6, "galaxy-70b": 2, "leaky": 8, "resnet-trace": 6}
 ADVISED = {"resnet-trace": "trace_region_size l1_small_size worker_l1_size"}
 SLOW_ADVISED = {"llama-8b": "trace_region_size worker_l1_size", "cache-growth": "worker_l1_size"}
 
 
 def played(script: str, *words: object, journals: Path, ring: int | None = None) -> str:
-    command = [sys.executable, "-m", f"tests.support.recorded.{script}", *map(str, words)]
+    command = [sys.executable, "-m", f"tests.support.recorded.room.{script}", *map(str, words)]
     environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(journals)}
     if ring is not None:
         environ["TTMEM_RING"] = str(ring)
@@ -27,7 +27,7 @@ def played(script: str, *words: object, journals: Path, ring: int | None = None)
 
 
 @pytest.mark.parametrize("name", ROUNDS)
-def test_cores_floors_rooms_and_holes_are_what_calls_add_up_to(journals: Path, name: str) -> None:
+def test_cores_floors_rooms_holes_and_traces_are_what_calls_add_up_to(journals: Path, name: str) -> None:
     chips, figures, lost = map(int, played("core_story", name, ROUNDS[name], journals=journals).split())
 
     assert (chips, figures > 0, lost) == (1, True, 0)

@@ -1,7 +1,7 @@
 """Random stories of buffers, per-core buffers and programs on 1, 4 or 32 chips, recorded. In some of them another
 process holds something of the same chips:
 
-    python -m tests.support.recorded.core_random SEED
+    python -m tests.support.recorded.room.core_random SEED
 
 What each core held at most is compared with the same found without any short cut, by looking at all cores behind
 every row of the recording; and where one process alone was followed all the while, with plain arithmetic over the
@@ -17,7 +17,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from tests.support.recorded.core_story import Judge
+from tests.support.recorded.room.core_story import Judge
 from ttmem.collector import Collector
 from ttmem.collector.recorded import context_of, empty_ledger
 from ttmem.collector.rows import Snapshots

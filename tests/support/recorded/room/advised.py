@@ -1,6 +1,6 @@
 """Records a workload, asks the recording for advice, and opens the devices again with what it says:
 
-    python -m tests.support.recorded.advised NAME ROUNDS
+    python -m tests.support.recorded.room.advised NAME ROUNDS
 
 For each setting the workload is played with the advised size, which must do, and with one allocation step less, which
 must not.
