@@ -113,12 +113,14 @@ class Judge(GraphTracker):
     def track_deallocate_cb(self, device: Any, *, program: int = 0) -> None:
         super().track_deallocate_cb(device, program=program)
         self.laid.pop(program, None)
+        self.weigh()  # what ran there before may be larger
 
     def track_program_end(self, program: int, device: Any) -> None:
         super().track_program_end(program, device)
         self.laid.pop(program, None)
         if program in self.order:
             self.order.remove(program)
+        self.weigh()
 
     def track_launch(self, program: int, device: Any) -> None:
         super().track_launch(program, device)
