@@ -1,7 +1,8 @@
 """The plugin of pytest: `--ttmem`, its other options and its markers.
 
 It is loaded in every run of pytest and does nothing unasked: what measures is in `ttmem.budgets`, loaded when an option
-or `ttmem = true` in the settings asks for it. PYTEST_DONT_REWRITE: assertions here are not those of tests.
+or `ttmem = true` in the settings asks for it. Older versions of pytest must be able to load it.
+PYTEST_DONT_REWRITE: assertions here are not those of tests.
 """
 
 import os
@@ -19,7 +20,7 @@ _MARKERS = (
 )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: "pytest.Parser") -> None:
     group = parser.getgroup("ttmem", "device memory (ttmem)")
     group.addoption("--ttmem", action="store_true", help="measure the device memory of each test, and heed its limits")
     group.addoption(
@@ -45,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+def pytest_load_initial_conftests(early_config: "pytest.Config") -> None:
     """Before anything of the tests is loaded: what reports finds tracking on."""
     if _is_asked(early_config):
         mark = os.urandom(8).hex()
@@ -56,7 +57,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         os.environ["TTMEM"] = os.environ.get("TTMEM") or "1"
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config: "pytest.Config") -> None:
     for text in _MARKERS:
         config.addinivalue_line("markers", text)
     if _is_asked(config):
@@ -64,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(session.MeasuredSession(config), "ttmem-session")
 
 
-def _is_asked(config: pytest.Config) -> bool:
+def _is_asked(config: "pytest.Config") -> bool:
     options = config.known_args_namespace
     asked = ("ttmem", "ttmem_limit", "ttmem_baseline", "ttmem_update_baseline", "ttmem_fail_on_increase")
     return any(getattr(options, name, None) for name in asked) or bool(config.getini("ttmem"))

@@ -29,8 +29,8 @@ StoredBlock plain_block(const View& view) {
     return *block;
 }
 
-void make_lives(LifeReader* self, uint64_t from_ns, uint64_t until_ns, uint64_t events) {
-    new (self) LifeReader(LifeReader::Range{from_ns, until_ns, events});
+void make_lives(LifeReader* self, uint64_t from_ns, uint64_t until_ns, uint64_t events, int wanted) {
+    new (self) LifeReader(LifeReader::Range{from_ns, until_ns, events, static_cast<WantedLives>(wanted)});
 }
 
 void read_life_names(LifeReader& reader, nb::handle buffer) {
@@ -116,7 +116,7 @@ nb::list told_chip_rows(const LifeReader& reader) {
 void add_lives(nb::module_& recording) {
     nb::class_<LifeReader>(recording, "Lives")
         .def("__init__", make_lives, nb::arg("from_ns") = 0, nb::arg("until_ns") = ~uint64_t{0},
-             nb::arg("events") = ~uint64_t{0})
+             nb::arg("events") = ~uint64_t{0}, nb::arg("wanted") = 0)
         .def("begin_segment", &LifeReader::begin_segment)
         .def("read_names", read_life_names, nb::arg("block"))
         .def("apply", apply_block, nb::arg("block"))

@@ -30,7 +30,10 @@ bool play(Timeline& timeline, Books& ledger, recording::Replay& replay, nb::byte
     return has_stopped;
 }
 
-nb::str shown_text(const std::string& value) { return nb::str(value.data(), value.size()); }
+// Whatever another process called itself.
+nb::str shown_text(const std::string& value) {
+    return nb::steal<nb::str>(PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "replace"));
+}
 
 nb::list series_rows(const Timeline& timeline) {
     nb::list rows;

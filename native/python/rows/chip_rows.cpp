@@ -6,6 +6,7 @@
 
 #include "journal/kernel_name.hpp"
 #include "ledger/book/entry_fields.hpp"
+#include "ledger/places/regions.hpp"
 #include "python/rows/rows.hpp"
 
 namespace nb = nanobind;
@@ -25,29 +26,10 @@ nb::list span_rows(const Spans& spans) {
     return rows;
 }
 
-// The smallest hole that is distinguished if at most that many stretches are.
-uint64_t least_hole(const Spans& spans, size_t most) {
-    if (spans.size() <= most) return 0;
-    std::vector<uint64_t> holes;
-    for (size_t i = 1; i < spans.size(); ++i) holes.push_back(spans[i].first - spans[i - 1].second);
-    const auto middle = holes.begin() + static_cast<std::ptrdiff_t>(most - 1);
-    std::nth_element(holes.begin(), middle, holes.end(), std::greater<>());
-    return *middle + 1;  // of equal ones none: there may be any number of them
-}
-
 nb::list stretch_rows(const Taken& taken, size_t most) {
     nb::list rows;
-    const uint64_t least = least_hole(taken.spans, std::max<size_t>(most, 1));
-    for (size_t i = 0; i < taken.spans.size();) {
-        auto [begin, end] = taken.spans[i];
-        uint64_t count = taken.counts[i], hole_bytes = 0;
-        for (++i; i < taken.spans.size() && taken.spans[i].first - end < least; ++i) {
-            hole_bytes += taken.spans[i].first - end;
-            end = taken.spans[i].second;
-            count += taken.counts[i];
-        }
-        rows.append(nb::make_tuple(begin, end, count, hole_bytes));
-    }
+    for (const Stretch& one : stretches_of(taken, most))
+        rows.append(nb::make_tuple(one.begin, one.end, one.count, one.hole_bytes));
     return rows;
 }
 

@@ -1,10 +1,12 @@
 // What lies where on a chip: joined ranges, holes between them, fullest cores; and when that is worked out again.
 #include "ledger/places/places.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <set>
 
+#include "ledger/places/regions.hpp"
 #include "support/check.hpp"
 #include "support/collecting.hpp"
 
@@ -86,6 +88,45 @@ TEST(joined_spans_and_their_gaps_are_those_of_every_address_tried) {
         uint64_t shared = 0;
         for (uint64_t at = few[0].first; at < few[0].second; ++at) shared += taken.count(at);
         CHECK_EQUAL(overlap_of(spans, few), shared);
+    }
+}
+
+TEST(stretches_part_at_the_largest_holes_and_lose_nothing) {
+    std::mt19937_64 random(11);
+    for (int round = 0; round < 200; ++round) {
+        Taken taken;
+        uint64_t at = 0;
+        for (uint64_t left = random() % 30; left != 0; --left) {
+            const uint64_t begin = at + 1 + random() % 9;
+            at = begin + 1 + random() % 5;
+            taken.spans.emplace_back(begin, at);
+            taken.counts.push_back(static_cast<uint32_t>(1 + random() % 3));
+        }
+        const size_t most = 1 + random() % 12;
+        const std::vector<Stretch> stretches = stretches_of(taken, most);
+
+        CHECK(stretches.size() <= most);
+        uint64_t count = 0, bytes = 0, holes = 0, least_shown = kHighest, most_hidden = 0;
+        for (size_t i = 0; i < stretches.size(); ++i) {
+            count += stretches[i].count;
+            bytes += stretches[i].end - stretches[i].begin - stretches[i].hole_bytes;
+            holes += stretches[i].hole_bytes;
+            if (i != 0) least_shown = std::min(least_shown, stretches[i].begin - stretches[i - 1].end);
+        }
+        const auto begins_one = [&](uint64_t begin) {
+            return std::any_of(stretches.begin(), stretches.end(), [&](const auto& one) { return one.begin == begin; });
+        };
+        uint64_t expected_count = 0, expected_holes = 0;
+        for (size_t i = 0; i < taken.spans.size(); ++i) {
+            expected_count += taken.counts[i];
+            if (i == 0 || begins_one(taken.spans[i].first)) continue;
+            const uint64_t hole = taken.spans[i].first - taken.spans[i - 1].second;
+            expected_holes += hole;
+            most_hidden = std::max(most_hidden, hole);
+        }
+        CHECK(count == expected_count && bytes == length_of(taken.spans) && holes == expected_holes);
+        CHECK(most_hidden < least_shown);
+        CHECK(taken.spans.size() > most || stretches.size() == taken.spans.size());
     }
 }
 

@@ -82,4 +82,27 @@ TEST(impossible_stamps_and_pairs_give_some_time_or_none_but_no_harm) {
                 }
 }
 
+TEST(stamps_become_moments_and_moments_stamps) {
+    const Timebase::Line line{.raw = 1'000, .monotonic_ns = 5'000, .ns_per_raw = 0.5};
+    CHECK_EQUAL(line.monotonic(2'000), 5'500u);
+    CHECK_EQUAL(line.monotonic(500), 4'750u);
+    CHECK_EQUAL(line.stamp(5'500), 2'000u);
+    CHECK_EQUAL(line.stamp(4'750), 500u);
+    CHECK_EQUAL(line.stamp(~uint64_t{0}), ~uint64_t{0});
+    constexpr Timebase::Line kSame{};
+    CHECK_EQUAL(kSame.monotonic(7), 7u);
+    CHECK_EQUAL(kSame.stamp(7), 7u);
+}
+
+TEST(a_stamp_taken_before_another_clocks_is_before_it) {
+    const Identity counter = journal_of_now(kClockTsc), monotonic = journal_of_now(kClockMonotonic);
+    Timebase timebase;
+    timebase.refresh();
+    let_time_pass(60'000'000);
+    const uint64_t before = raw_now(kClockTsc);
+    let_time_pass(10'000'000);
+    const uint64_t behind = raw_now(kClockMonotonic);
+    CHECK(timebase.line(counter).monotonic(before) < timebase.line(monotonic).monotonic(behind));
+}
+
 }  // namespace ttmem

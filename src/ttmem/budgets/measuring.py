@@ -100,6 +100,7 @@ class MemoryMeter:
                 self._directory = tempfile.mkdtemp(prefix="ttmem-pytest-")
                 options = ("--mark", self._mark, "--max-size", _MOST_BYTES) if self._mark else ()
                 self._child = RecorderChild(str(Path(self._directory) / "tests.ttmem"), options)
+                self._child.ask("discard")  # also if this process is killed
             answer = self._child.ask(order, **facts)
         except (RecorderGone, OSError) as error:
             self.trouble = str(error)

@@ -63,14 +63,14 @@ def diff(
     """Show what changed from recording BEFORE to AFTER: every pool at its highest, of all and in phases of the same
     name, and which lines made the difference.
     """
-    from ttmem.analysis.diff import is_over
+    from ttmem.analysis.growth.diff import is_over
     from ttmem.devices import Pool
     from ttmem.figures.compared import recording_diff
     from ttmem.recording import Recording
     from ttmem.snapshot.codec import encoded
     from ttmem.snapshot.values import replace
     from ttmem.view.page import PageOptions
-    from ttmem.view.pages.diff import change_text, diff_page, pool_text
+    from ttmem.view.recording_diff import change_text, diff_page, pool_text
     from ttmem.view.screen import Screen
 
     pool = Pool[pool_word.upper()] if pool_word else None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 FORMATS = ("perfetto", "parquet", "csv", "speedscope")
+_UNITS = {"parquet": "events read and written"}
 
 
 class Window(NamedTuple):
@@ -56,7 +57,7 @@ def export(
     with file:
         recording = Recording(path)
         window = _window(recording, from_text, until_text)
-        with Progress(f"exporting {path.name}", total=recording.row_count) as progress:
+        with Progress(f"exporting {path.name}", total=recording.row_count, unit=_UNITS.get(form, "events")) as progress:
             recording.on_read = progress.advance
             said = _WRITERS[form](recording, file, window, progress)
     for trouble in recording.troubles:

@@ -44,7 +44,7 @@ from ttmem.snapshot.incidents import IncidentCopy
 from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail, found_process
 from ttmem.snapshot.selection import MOST, found_device
-from ttmem.snapshot.values import clean
+from ttmem.snapshot.values import EMBEDDED, clean
 from ttmem.sources.directories import Places, region_names
 from ttmem.sources.journals import Journals, UnlistedJournals
 from ttmem.sources.procfs import own_pid_namespace, read_host, user_name
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Collector"]
 
-SOURCE = "embedded collector"
 _SCAN_EVERY_SECONDS = 0.05
 _UNHURRIED_SCAN_SECONDS = 0.5
 _PAUSE_PER_COST = 24
@@ -73,7 +72,7 @@ class Collector:
         places: Places,
         *,
         host: Host | None = None,
-        source: str = SOURCE,
+        source: str = EMBEDDED,
         driver: "Driver | None" = None,
     ) -> None:
         self.source = source

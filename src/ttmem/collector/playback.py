@@ -20,11 +20,12 @@ from ttmem.recording import Recording
 from ttmem.recording.playing import Player
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.chip_map import ChipMap
+from ttmem.snapshot.host import Finding
 from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail, found_process
 from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage
-from ttmem.snapshot.values import TimeNs, replace
+from ttmem.snapshot.values import TimeNs, clean, replace
 
 __all__ = ["Keys", "Playback"]
 
@@ -81,7 +82,9 @@ class Playback:
         processes = tuple(self._row(row) for row in found.processes)
         devices = tuple(self._usage(usage, is_counted=usage.device.number not in unsure) for usage in found.devices)
         time_ns = TimeNs(self.recording.wall_ns(self.at_ns))
-        return replace(found, processes=processes, devices=devices, time_ns=time_ns)
+        doubts = tuple(Finding("unread_part", 1, path=clean(trouble)) for trouble in self.recording.troubles)
+        findings = (*found.findings, *doubts)
+        return replace(found, processes=processes, devices=devices, time_ns=time_ns, findings=findings)
 
     def _uncounted(self, found: Snapshot) -> frozenset[int]:
         """Chips whose launches are not all known: they came before the keyframe that was begun with, or in a gap."""

@@ -1,7 +1,7 @@
 """The history of a recording up to a moment: what a living collector would have sampled, second by second.
 
 The seconds before the moment are played, and a sample is taken at the end of each. Going on takes the seconds in
-between; going back begins anew.
+between; going back begins from the start of the stretch.
 """
 
 from typing import Any

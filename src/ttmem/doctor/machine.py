@@ -184,13 +184,17 @@ def _daemons(directories: list[str]) -> Iterator[Check]:
 
 def _daemon(path: str) -> Check:
     try:
-        version = clean(str(DaemonClient(path).health().get("version")))
+        health = DaemonClient(path).health()
     except TtmemError as error:
         advice = f"start it again (systemctl restart ttmem, or ttmem serve); without one, remove {path}"
         return Check(Status.WARN, "daemon", f"{path}: {error}; viewers look without it", advice)
+    version, reasons = clean(str(health.get("version"))), health.get("reasons")
     if version != ttmem.__version__:
         text = f"{path} is of ttmem {version}, this is {ttmem.__version__}: they may not understand each other"
         return Check(Status.WARN, "daemon", text, "install one version, then restart it: systemctl restart ttmem")
+    if isinstance(reasons, list) and reasons:
+        text = f"{path} answers, but not all is well: {clean(str(reasons[0]))}"
+        return Check(Status.WARN, "daemon", text, "ttmem serve --status lists what has failed")
     return Check(Status.PASS, "daemon", f"answers at {path}")
 
 

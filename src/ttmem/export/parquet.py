@@ -4,7 +4,7 @@
     what numbers stand for ──▶ CSV beside it ───────────────┴──▶ DuckDB ──▶ file.parquet
 
 The child runs a text of this module with `python -c`: nothing of ttmem is loaded there. Its SQL is that of DuckDB 1.5
-and 2. It prints how many percent are done.
+and 2. It prints how many bytes it has read.
 """
 
 import importlib.util
@@ -32,13 +32,18 @@ except OSError:
     os.nice(19)
 import duckdb
 connection = duckdb.connect(":memory:")
+for statement in sys.argv[1:-1]:
+    connection.execute(statement)
+def read_bytes():
+    with open("/proc/self/io") as file:
+        return int(file.readline().split()[1])
+before = read_bytes()
 def tell():
     while True:
         time.sleep(0.2)
-        print(connection.query_progress(), flush=True)
+        print(read_bytes() - before, flush=True)
 threading.Thread(target=tell, daemon=True).start()
-for statement in sys.argv[1:]:
-    connection.execute(statement)
+connection.execute(sys.argv[-1])
 """
 
 
@@ -57,7 +62,8 @@ def write_parquet(rows: LifeRows, path: Path, on_written: Callable[[float], obje
             _write_names(rows, names)
         except OSError as error:
             raise CannotExport(f"{path.parent}: {error.strerror}") from None
-        _run(_statements(numbers, names, path), path, on_written)
+        size_bytes = numbers.stat().st_size
+        _run(_statements(numbers, names, path), path, lambda read_bytes: on_written(min(1.0, read_bytes / size_bytes)))
     finally:
         numbers.unlink(missing_ok=True)
         names.unlink(missing_ok=True)
@@ -84,14 +90,14 @@ def _write_names(rows: LifeRows, path: Path) -> None:
                     file.write(head + str(number).encode() + b"," + field + b"\n")
 
 
-def _run(statements: list[str], path: Path, on_written: Callable[[float], object]) -> None:
+def _run(statements: list[str], path: Path, on_read: Callable[[int], object]) -> None:
     command = [sys.executable, "-c", _CHILD, *statements]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stderr is not None
         try:
             for line in child.stdout:
-                on_written(max(0.0, float(line)) / 100)
+                on_read(int(line))
             said = child.stderr.read().strip()
         except BaseException:
             child.kill()

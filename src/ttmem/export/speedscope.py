@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ttmem.collector.recorded import Moment
 from ttmem.devices import Kind, Pool
+from ttmem.errors import CannotExport
 from ttmem.recording import Peak, Recording
 from ttmem.recording.timeline import FULLEST_CORE, Timeline
 from ttmem.snapshot.values import Device
@@ -59,7 +60,9 @@ def write_speedscope(
     frames = _Frames()
     has_window = from_ns is not None or until_ns is not None
     found = _peaks_within(recording, from_ns, until_ns) if has_window else _peaks(recording)
-    profiles = [_profile(recording, one, frames) for one in sorted(found, key=_order)]
+    profiles = [_profile(recording, one, frames) for one in sorted((one for one in found if one.chips), key=_order)]
+    if not profiles:
+        raise CannotExport(f"{recording.path}: no pool of any chip held anything then, so there is nothing to show")
     document = {
         "$schema": _SCHEMA,
         "exporter": "ttmem",

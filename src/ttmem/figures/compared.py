@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ttmem.analysis.alive import ByWord, Phases, sums_of
-from ttmem.analysis.diff import (
+from ttmem.analysis.growth.diff import (
     ComparedHolding,
     ComparedRecording,
     PoolChange,

@@ -24,7 +24,7 @@ from ttmem.analysis.growth import (
 from ttmem.analysis.growth.counting import LineRuns
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.errors import SelectionError
-from ttmem.recording import EventKind, LifeProcess, Lives, PhaseRun, Recording
+from ttmem.recording import EventKind, LifeProcess, Lives, PhaseRun, Recording, WantedLives
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipId, ChipName, Hex, TimeNs, place_of
 
@@ -40,11 +40,11 @@ def leaks(recording: Recording, *, warmups: int = 1, pool: Pool | None = None, c
     `pool` and `chip` (as `ps -i` names it) choose; a chip that is not there is a SelectionError, here and below.
     """
     counters, held = _counters(recording, warmups), HeldCounter()
-    lives = _played(recording, [*counters, held])
+    lives = _played(recording, [*counters, held], _wanted(counters))
     found: dict[tuple[object, ...], GrownLine] = {}
     for counter in counters:
         for line in counter.lines(lives.texts):
-            if all(before < after for before, after in pairwise(line.counts)):
+            if _has_risen(line):
                 found.setdefault(line.key, _grown(recording, lives, counter.series, line))
     doubts = tuple(_doubts(recording, lives, [one.series.said for one in counters]))
     is_wanted = _selection(lives, pool, chip)
@@ -68,7 +68,7 @@ def growth(
 ) -> GrowthReport:
     """Pools and lines at the end of each run of a phase."""
     counters = _counters(recording, warmups)
-    lives = _played(recording, counters)
+    lives = _played(recording, counters, _wanted(counters))
     pools: list[GrownPool] = []
     grown: list[GrownLine] = []
     for counter in counters:
@@ -90,7 +90,7 @@ def growth(
 def temporary(recording: Recording, *, pool: Pool | None = None, chip: str | None = None) -> TemporaryReport:
     """Buffers that were freed before their thread allocated again in that pool."""
     counter = TemporaryCounter()
-    lives = _played(recording, [counter])
+    lives = _played(recording, [counter], WantedLives.ALL)
     lines: list[TemporaryLine] = []
     pools: dict[tuple[int, int, int], list[int]] = {}
     for one in counter.lines(lives.texts):
@@ -139,7 +139,8 @@ def _temporary_pools(lives: Lives, sums: Mapping[tuple[int, int, int], Sequence[
 
 def _counters(recording: Recording, warmups: int) -> list[RunCounter]:
     """One for each phase of each process that ran often enough; else for its rounds of launches. Most runs first."""
-    lives = Lives(recording, events=[EventKind.LAUNCHED, EventKind.PROGRAM_NAMED])
+    events = [EventKind.LAUNCHED, EventKind.PROGRAM_NAMED]
+    lives = Lives(recording, events=events, wanted=WantedLives.NONE)
     launches = _launches(lives)
     phases, processes = lives.phases, lives.processes
     found: list[Series] = []
@@ -215,8 +216,19 @@ def _launch_series(number: int, process: str, launches: Sequence[int], warmups: 
 # ---- what was counted, in words
 
 
-def _played(recording: Recording, counters: Iterable[RunCounter | HeldCounter | TemporaryCounter]) -> Lives:
-    lives = Lives(recording, events=())
+def _has_risen(line: LineRuns) -> bool:
+    return all(before < after for before, after in pairwise(line.counts))
+
+
+def _wanted(counters: Iterable[RunCounter]) -> WantedLives:
+    """To compare by launches takes all of them."""
+    return WantedLives.ALL if any(one.series.is_by_launch for one in counters) else WantedLives.LASTING
+
+
+def _played(
+    recording: Recording, counters: Iterable[RunCounter | HeldCounter | TemporaryCounter], wanted: WantedLives
+) -> Lives:
+    lives = Lives(recording, events=(), wanted=wanted)
     for batch in lives.batches():
         for counter in counters:
             counter.add(batch)

@@ -25,6 +25,10 @@ class ReplayMark(NamedTuple):
     text: str
 
 
+def _time_of(mark: ReplayMark) -> int:
+    return mark.time_ns
+
+
 class ReplayTime(NamedTuple):
     """A moment, as it is shown; times are CLOCK_MONOTONIC."""
 
@@ -34,13 +38,19 @@ class ReplayTime(NamedTuple):
     speed: float
     is_playing: bool
     is_followed: bool  # it stands at the end of a recording that goes on
-    marks: tuple[ReplayMark, ...]
+    marks: tuple[ReplayMark, ...]  # in the order of time
+    incidents: tuple[ReplayMark, ...]  # those of them
 
     @property
     def mark(self) -> ReplayMark | None:
         """The newest that has happened."""
-        found = bisect_right([mark.time_ns for mark in self.marks], self.at_ns)
+        found = bisect_right(self.marks, self.at_ns, key=_time_of)
         return self.marks[found - 1] if found else None
+
+    def has(self, marks: Sequence[ReplayMark], from_ns: int, until_ns: int) -> bool:
+        """Whether one of the marks lies in between; there may be a hundred thousand."""
+        found = bisect_left(marks, from_ns, key=_time_of)
+        return found < len(marks) and marks[found].time_ns < until_ns
 
 
 class ReplayClock:
@@ -57,13 +67,14 @@ class ReplayClock:
         self._is_playing = False
         self._is_following = False
         self._marks: tuple[ReplayMark, ...] = ()
+        self._incidents: tuple[ReplayMark, ...] = ()
         self._shown_ns = first_ns
 
     @property
     def is_playing(self) -> bool:
+        """Whether figures are due: it moves, or has moved to where none were shown of yet."""
         with self._lock:
-            self._moved()
-            return self._is_playing or self._is_following
+            return self._moved() != self._shown_ns or self._is_playing or self._is_following
 
     def take(self) -> int:
         """The moment now; figures are shown of it from now on."""
@@ -83,6 +94,7 @@ class ReplayClock:
                 self._is_playing,
                 self._is_following,
                 self._marks,
+                self._incidents,
             )
 
     def grow(self, last_ns: int, marks: Sequence[ReplayMark], *, has_grown: bool) -> None:
@@ -90,6 +102,7 @@ class ReplayClock:
         with self._lock:
             at_ns = self._moved()
             self._marks = tuple(sorted(marks)[:_MARKS_MOST])
+            self._incidents = tuple(mark for mark in self._marks if mark.what == "incident")
             self._is_following = self._is_following or (has_grown and at_ns >= self._last_ns)
             self._last_ns = max(self._last_ns, last_ns)
             if self._is_following:
@@ -136,12 +149,12 @@ class ReplayClock:
         """To the next mark, or the one before; None if there is none."""
         with self._lock:
             at_ns = self._moved()
-            times = [mark.time_ns for mark in self._marks]
-            place = bisect_right(times, at_ns) if step > 0 else bisect_left(times, at_ns) - 1
-            if not 0 <= place < len(times):
+            marks = self._marks
+            place = (bisect_right if step > 0 else bisect_left)(marks, at_ns, key=_time_of) - (step < 0)
+            if not 0 <= place < len(marks):
                 return None
-            self._go_to(times[place])
-            return self._marks[place]
+            self._go_to(marks[place].time_ns)
+            return marks[place]
 
     def change_speed(self, step: int) -> float:
         """The next speed of the ladder in that direction."""

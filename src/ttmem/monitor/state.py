@@ -20,7 +20,7 @@ from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted
 from ttmem.monitor.parts.news import news_of, seen_name
 from ttmem.monitor.process_keys import ProcessKeys
 from ttmem.monitor.replay.keys import ReplayKeys
-from ttmem.monitor.replay.line import replay_line
+from ttmem.monitor.replay.line import moment_at, replay_line
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
 from ttmem.view.device_tables import device_word
@@ -282,11 +282,21 @@ class MonitorState:
                 self._panels.clear()
                 self.press(spot.key)
                 return
+        if self.replay is not None and row == self._size[1] - _FRAME_ROWS:
+            self._point_at_moment(self.replay, column)
+            return
         hit = self._hit(column, row - 1)
         if hit is not None and not self._panels:
             self.views.point(self._view, hit)
             if count == 2:
                 self.act("open")
+
+    def _point_at_moment(self, replay: ReplayClock, column: int) -> None:
+        """A click on the bar of a recording goes there."""
+        at_ns = moment_at(replay.shown(), self.frame, self.area, column)
+        if at_ns is not None:
+            replay.go_to(at_ns)
+            self.requests.append("now")
 
     def _hit(self, column: int, row: int) -> int | None:
         """What of the view lies there: a chip that shares its row with others, or the whole row."""

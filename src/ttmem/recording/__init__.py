@@ -1,6 +1,17 @@
 """Recordings: what happened to device memory, in a directory of segments that the native core writes and reads."""
 
-from ttmem.recording.lives import Batch, Ending, Event, EventKind, Life, LifeFlag, LifeProcess, Lives, PhaseRun
+from ttmem.recording.lives import (
+    Batch,
+    Ending,
+    Event,
+    EventKind,
+    Life,
+    LifeFlag,
+    LifeProcess,
+    Lives,
+    PhaseRun,
+    WantedLives,
+)
 from ttmem.recording.meta import Meta
 from ttmem.recording.reader import CorePeak, Peak, RecordedBlock, Recording, Segment
 from ttmem.recording.writer import RecordingWriter
@@ -22,4 +33,5 @@ __all__ = [
     "Recording",
     "RecordingWriter",
     "Segment",
+    "WantedLives",
 ]

@@ -31,6 +31,7 @@ __all__ = [
     "LifeProcess",
     "Lives",
     "PhaseRun",
+    "WantedLives",
 ]
 
 # As in native/src/recording/lives/columns.hpp, which says what each is.
@@ -98,6 +99,14 @@ class EventKind(IntEnum):
     REJOINED = 17
     RESIZED = 18
     PROGRAM_NAMED = 19
+
+
+class WantedLives(IntEnum):
+    """Which lives are put out: fewer are faster."""
+
+    ALL = 0
+    LASTING = 1  # that outlast the end of a phase, or that were not freed
+    NONE = 2
 
 
 class LifeProcess(NamedTuple):
@@ -247,12 +256,13 @@ class Lives:
         from_ns: int = 0,
         until_ns: int | None = None,
         events: Iterable[EventKind] | None = None,
+        wanted: WantedLives = WantedLives.ALL,
     ) -> None:
         self.recording = recording
         self._from_ns = from_ns
         mask = sum(1 << kind for kind in (EventKind if events is None else set(events)))
         limits = {"until_ns": until_ns} if until_ns is not None else {}
-        self._native = _native.recording.Lives(from_ns=from_ns, events=mask, **limits)
+        self._native = _native.recording.Lives(from_ns=from_ns, events=mask, wanted=wanted, **limits)
         self._texts: list[str] = []
         self._chip_sets: list[tuple[int, ...]] = []
 

@@ -52,6 +52,7 @@ class RecordingWriter:
         self._sealing: threading.Thread | None = None
         self._number = max(segment_numbers(directory), default=0)
         self._began = 0.0
+        self._ended: dict[int, float] = {}  # by time.monotonic(), when the next began: wall clocks are stepped
         self._all_rows = self._rows_before = self.dropped_rows = self.lost_records = self.incidents = 0
         self.trouble = ""  # why nothing can be written now; empty if all is well
         self._retry_at = 0.0
@@ -106,6 +107,8 @@ class RecordingWriter:
     def _begin_segment(self) -> None:
         self._wait_sealed()
         before, self._number = self._number, self._number + 1
+        for number in segment_numbers(self.directory):  # those of an earlier recorder ended now at the latest
+            self._ended.setdefault(number, time.monotonic())
         path = self.directory / f"{self._number:06}{SEGMENT}"
         try:
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_APPEND, 0o600)
@@ -130,15 +133,19 @@ class RecordingWriter:
 
     def _drop_oldest(self) -> None:
         """Whole segments; what was alive then is in the keyframe of the next."""
-        found = [path for number in segment_numbers(self.directory) for path in _files_of(self.directory, number)]
-        facts = [(path, path.stat()) for path in found]
-        total = sum(fact.st_size for _, fact in facts)
-        for path, fact in facts[: -_LEAST_SEGMENTS or None]:
-            is_old = self._last_seconds is not None and time.time() - fact.st_mtime > self._last_seconds
+        numbers = segment_numbers(self.directory)
+        files = {number: _files_of(self.directory, number) for number in numbers}
+        sizes = {number: sum(path.stat().st_size for path in paths) for number, paths in files.items()}
+        total = sum(sizes.values())
+        for number in numbers[:-_LEAST_SEGMENTS]:
+            age_seconds = time.monotonic() - self._ended[number]
+            is_old = self._last_seconds is not None and age_seconds > self._last_seconds
             if not is_old and (self._max_bytes is None or total <= self._max_bytes):
                 break
-            path.unlink()
-            total -= fact.st_size
+            for path in files[number]:
+                path.unlink()
+            total -= sizes[number]
+            del self._ended[number]
 
 
 def _sealed(path: Path) -> None:

@@ -25,6 +25,7 @@ __all__ = [
 ]
 __all__ += ["TimeNs", "clean", "decode_hook", "encode_hook", "place_of", "replace", "schema_hook", "time_text"]
 
+EMBEDDED = "embedded collector"  # the source of figures that a viewer has read itself
 SCHEMA: Literal[2] = 2
 MOST_NUMBER = 1 << 53  # in JSON: beyond that readers are no longer exact
 

@@ -46,7 +46,7 @@ PHASES = ("load", "prefill", "decode")
 def test_at_fifty_moments_the_monitor_and_the_report_say_what_the_model_knows(
     tmp_path: Path, name: str, ring: str
 ) -> None:
-    command = [sys.executable, "-m", "tests.support.recorded.replayed", name, SHARES[name], "4711"]
+    command = [sys.executable, "-m", "tests.support.monitored.replayed", name, SHARES[name], "4711"]
     environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(tmp_path), **({"TTMEM_RING": ring} if ring else {})}
 
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True)
@@ -192,6 +192,20 @@ def test_what_no_recording_holds_is_said_in_words_and_is_no_number(recorded: Rec
     assert rates is not None
     assert (rates.host_cpu_share, rates.host_memory_bytes) == (None, None)
     assert "Sensors are not recorded." in screen.press("6")
+
+
+def test_a_click_on_the_bar_goes_to_that_moment(recorded: Recorded) -> None:
+    screen = Screen(recorded.path, 80, 24)
+    line = screen.press("home").splitlines()[-2]
+    first, last = line.index("●"), len(line.rstrip()) - 1
+    ends = []
+    for column in (last, first, 0):
+        screen.state.click(column, 22)
+        screen.look()
+        ends.append(screen.clock.shown().at_ns)
+
+    recording = Recording(recorded.path)
+    assert ends == [recording.last_ns, recording.first_ns, recording.first_ns]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (40, 10)])

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.support.timing.waiting import wait_until
+
 pytest_plugins = ["pytester"]
 
 HEAD = """
@@ -327,6 +329,27 @@ def test_what_is_missing_is_said_in_one_line(pytester: pytest.Pytester, monkeypa
     assert "no recorder: " in said(broken)
     off.assert_outcomes(passed=2)
     assert "no device memory was reported: TTMEM=0 turns tracking off: unset it" in said(off)
+
+
+KILLED = """
+import signal
+
+def test_killed(chip):
+    use(chip, MIB)
+    assert [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("ttmem-pytest-")]
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_run_leaves_no_recording_behind(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = pytester.mkdir("temporary")
+    monkeypatch.setenv("TMPDIR", str(directory))
+
+    result = run(pytester, KILLED, "--ttmem")
+
+    assert result.ret == -9
+    wait_until(lambda: not [*directory.glob("ttmem-pytest-*")])
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.support.recorded.lives import compare_lives
+from tests.support.recorded.lives import compare_held, compare_lives
 from tests.support.tracked.agreement import differences
 from ttmem import GraphTracker
 from ttmem.collector import Collector
@@ -129,6 +129,8 @@ def main(name: str, stride: str, round_count: str) -> None:
     story.collector.tick()
     story.writer.close()
     story.compare(has_gaps=has_gaps)
+    if not has_gaps:
+        compare_held(Recording(story.path), story.noted[-1].used)
     print(len(story.noted), story.writer.rows, story.writer.lost_records)
 
 

@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from ttmem.figures.growing import leaks
 from ttmem.recording import Ending, Life, LifeFlag, Lives, Recording
 
-__all__ = ["compare_lives", "is_alive_at", "may_be_alive_at"]
+__all__ = ["compare_held", "compare_lives", "is_alive_at", "may_be_alive_at"]
 
 _Use = dict[int, dict[str, Any]]
 
@@ -49,6 +50,22 @@ def compare_lives(recording: Recording, noted: Iterable[tuple[int, _Use, list[tu
             )
         _compare_ranges(recording, lives, at_ns)
     return len(lives)
+
+
+def compare_held(recording: Recording, used: _Use) -> None:
+    """What was alive in L1 when all devices were closed is what the program never freed. (Programs give theirs back; of
+    DRAM the model knows the sum with their binaries.)"""
+    held: dict[int, Counter[str]] = {}
+    for line in leaks(recording).held:
+        assert line.until == "device closed"
+        for one in line.chips:
+            held.setdefault(one.unique_id, Counter())[line.pool.word] += line.size_bytes
+    for chip, its in used.items():
+        told = held.get(chip) or Counter()
+        assert told["dram"] <= its.get("dram", 0)
+        assert {pool: told[pool] for pool in ("l1", "l1_small")} == {
+            pool: its.get(pool, 0) for pool in ("l1", "l1_small")
+        }, (told, its)
 
 
 def _compare_ranges(recording: Recording, lives: list[Life], at_ns: int) -> None:

@@ -1,6 +1,6 @@
 """Which lines of two recordings are the same, whatever their numbers."""
 
-from ttmem.analysis.diff import ComparedHolding, LineChange, line_changes, unlike_boards
+from ttmem.analysis.growth.diff import ComparedHolding, LineChange, line_changes, unlike_boards
 
 
 def held(

@@ -1,6 +1,7 @@
 """Limits as people write them, and what a failure says."""
 
 from collections.abc import Callable
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,12 @@ from ttmem.budgets.measuring import HoldingLine
 from ttmem.budgets.texts import Excess, failure_text, increase_line, summary_lines
 
 MIB = 1 << 20
+
+
+def test_pytest_finds_the_plugin_by_the_package() -> None:
+    found = [one.value for one in distribution("ttmem").entry_points if one.group == "pytest11"]
+
+    assert found == ["ttmem.pytest_plugin"]
 
 
 def test_limits_are_sizes_by_pool() -> None:

@@ -109,6 +109,23 @@ def test_a_process_is_found_close_up_by_the_key_that_screens_have(story: Story) 
         playback.process(999_999)
 
 
+def test_a_part_that_cannot_be_read_is_a_finding_and_the_rest_is_shown(tmp_path: Path) -> None:
+    story = Story(tmp_path, STEPS[:2])
+    [segment] = story.path.glob("*.sealed")
+    blocks = Recording(story.path).segments[0].blocks
+    content = bytearray(segment.read_bytes())
+    content[blocks[-1].offset + blocks[-1].size - 1] ^= 1
+    segment.write_bytes(content)
+
+    playback = Playback(Recording(story.path), Keys())
+    playback.go_to(story.moments[-1])
+
+    [finding] = playback.overview().findings
+    assert finding.name == "unread_part"
+    assert segment.name in finding.path
+    assert playback.overview().devices[0].used_bytes(Pool.DRAM) == 3 * MIB
+
+
 def test_the_history_says_when_phases_began_and_the_highest_so_far(story: Story) -> None:
     recording = Recording(story.path)
     history = RecordedHistory(recording, Keys())

@@ -248,6 +248,16 @@ def test_a_daemon_is_asked_for_its_version(
     assert ("systemctl restart ttmem" in check.next_step) is (status is Status.WARN)
 
 
+def test_a_daemon_that_is_not_well_is_a_warning_with_its_first_reason(short_directory: Path) -> None:
+    health = {"version": ttmem.__version__, "reasons": ["the checkpoint cannot be written", "another"]}
+    with a_false_daemon(short_directory, answer=an_answer(health, status=503)):
+        check = said("daemon", short_directory)
+
+    text = f"{short_directory}/daemon.sock answers, but not all is well: the checkpoint cannot be written"
+    assert (check.status, check.text) == (Status.WARN, text)
+    assert check.next_step == "ttmem serve --status lists what has failed"
+
+
 def test_the_socket_of_a_daemon_that_died_is_a_warning_with_the_next_step(short_directory: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(short_directory / "daemon.sock"))

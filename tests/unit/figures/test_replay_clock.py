@@ -71,6 +71,16 @@ def test_it_stops_at_the_end_and_plays_again_from_the_beginning(clock: ReplayClo
     assert found == [(60, False), (0, True)]
 
 
+def test_the_end_is_shown_also_if_it_was_reached_between_two_looks(clock: ReplayClock, hand: Hand) -> None:
+    clock.step(59)
+    clock.toggle()
+    clock.take()
+    hand.seconds += 3
+    due = clock.is_playing
+
+    assert (due, at(clock), clock.is_playing) == (True, 60, False)
+
+
 def test_marks_are_gone_through_one_by_one_and_none_is_met_twice(clock: ReplayClock) -> None:
     marks = [ReplayMark(FIRST + at_s * SECOND, "phase", str(at_s)) for at_s in (10, 30)]
     clock.grow(LAST, [ReplayMark(FIRST + 20 * SECOND, "incident", "7-1"), *marks], has_grown=False)

@@ -55,6 +55,11 @@ public:
         return when <= 0.0 || when > 9e18 ? 0 : static_cast<uint64_t>(when);
     }
 
+    static uint64_t whole(double value) {
+        constexpr double kMost = 9e18;  // what damaged stamps say may be beyond all numbers
+        return static_cast<uint64_t>(static_cast<int64_t>(value > kMost ? kMost : value < -kMost ? -kMost : value));
+    }
+
     /// A moment of the journal's clock in CLOCK_MONOTONIC, and how fast it goes.
     struct Line {
         uint64_t raw = 0, monotonic_ns = 0;
@@ -62,13 +67,13 @@ public:
 
         uint64_t monotonic(uint64_t stamp) const {
             const auto behind = static_cast<double>(static_cast<int64_t>(stamp - raw));
-            return monotonic_ns + static_cast<uint64_t>(static_cast<int64_t>(behind * ns_per_raw));
+            return monotonic_ns + whole(behind * ns_per_raw);
         }
         /// The stamp of a moment.
         uint64_t stamp(uint64_t at_ns) const {
             if (at_ns == ~uint64_t{0} || ns_per_raw <= 0.0) return at_ns;
             const auto behind = static_cast<double>(static_cast<int64_t>(at_ns - monotonic_ns));
-            return raw + static_cast<uint64_t>(static_cast<int64_t>(behind / ns_per_raw));
+            return raw + whole(behind / ns_per_raw);
         }
     };
     Line line(const Identity& journal) const {

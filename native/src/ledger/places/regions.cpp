@@ -1,6 +1,7 @@
 #include "ledger/places/regions.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace ttmem {
 namespace {
@@ -11,7 +12,34 @@ std::optional<uint64_t> capacity_of(const DeviceDescriptor& facts, uint8_t pool)
     return facts.capacity_bytes[pool] != 0 ? std::optional(facts.capacity_bytes[pool]) : std::nullopt;
 }
 
+// The smallest hole that is distinguished if at most that many stretches are.
+uint64_t least_hole(const Spans& spans, size_t most) {
+    if (spans.size() <= most) return 0;
+    std::vector<uint64_t> holes;
+    for (size_t i = 1; i < spans.size(); ++i) holes.push_back(spans[i].first - spans[i - 1].second);
+    const auto middle = holes.begin() + static_cast<std::ptrdiff_t>(most - 1);
+    std::nth_element(holes.begin(), middle, holes.end(), std::greater<>());
+    return *middle + 1;  // of equal ones none: there may be any number of them
+}
+
 }  // namespace
+
+std::vector<Stretch> stretches_of(const Taken& taken, size_t most) {
+    std::vector<Stretch> stretches;
+    const uint64_t least = least_hole(taken.spans, std::max<size_t>(most, 1));
+    for (size_t i = 0; i < taken.spans.size(); ++i) {
+        const auto [begin, end] = taken.spans[i];
+        if (i == 0 || begin - stretches.back().end >= least) {
+            stretches.push_back({begin, end, taken.counts[i], 0});
+            continue;
+        }
+        Stretch& last = stretches.back();
+        last.hole_bytes += begin - last.end;
+        last.end = end;
+        last.count += taken.counts[i];
+    }
+    return stretches;
+}
 
 std::optional<uint64_t> Bounds::largest_free(const Taken& taken, const Gaps& gaps) const {
     if (taken.unplaced != 0) return std::nullopt;

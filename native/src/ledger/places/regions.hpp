@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ledger/places/places.hpp"
 
@@ -26,6 +27,13 @@ struct Bounds {
     /// The largest free block above the lowest allocation, 0 without any; none as above.
     std::optional<uint64_t> largest_hole(const Taken& taken, const Gaps& gaps) const;
 };
+
+/// Allocations that are shown as one: with the holes between them that are too small to be distinguished.
+struct Stretch {
+    uint64_t begin, end, count, hole_bytes;
+};
+/// At most about `most`, at least one: the largest holes part them. Of holes of one size none does, or all do.
+std::vector<Stretch> stretches_of(const Taken& taken, size_t most);
 
 /// What each bank has of a pool, 0 if the pool is not there; none if no process said how many banks there are.
 std::optional<uint64_t> share_of(const DeviceDescriptor& facts, uint8_t pool);

@@ -378,7 +378,7 @@ void LifeReader::end_life(Player& player, uint32_t slot, LifeEnding ending, uint
     const RecordCopy& words = life.words;
     player.alive.erase(words.sequence());
     free_.push_back(slot);
-    if (latest_ns != 0 && latest_ns < range_.from_ns) return;
+    if (!is_wanted(player, life, ending, latest_ns)) return;
     const EntryFields its(words, player.facts.is_socket);
     uint64_t flags = life.flags;
     if (ending == LifeEnding::lost) flags |= kWasLost;
@@ -424,6 +424,13 @@ void LifeReader::end_life(Player& player, uint32_t slot, LifeEnding ending, uint
     put(LifeColumn::begin_launch, life.begin_launch);
     put(LifeColumn::end_launch, is_lost ? player.lost_launch : player.launches);
     lives_.add(row);
+}
+
+bool LifeReader::is_wanted(const Player& player, const Alive& life, LifeEnding ending, uint64_t latest_ns) const {
+    if (latest_ns != 0 && latest_ns < range_.from_ns) return false;
+    if (range_.lives != WantedLives::lasting) return range_.lives == WantedLives::all;
+    return (ending != LifeEnding::freed && ending != LifeEnding::replaced) ||
+           life.begin_mark != player.phase_ends.size();
 }
 
 void LifeReader::end_where(Player& player, uint32_t target, uint64_t before, LifeEnding ending, uint64_t end_ns,

@@ -41,12 +41,20 @@ struct LifeProcess {
     bool was_found = false;  // it was running before it was recorded
 };
 
+/// Which lives are put out.
+enum class WantedLives : uint8_t {
+    all = 0,
+    lasting = 1,  // that outlast the end of a phase, or that were not freed
+    none = 2,
+};
+
 class LifeReader {
 public:
     struct Range {
         uint64_t from_ns = 0;  // lives that had ended by then are left out
         uint64_t until_ns = ~uint64_t{0};
         uint64_t events = ~uint64_t{0};  // which kinds of events, by bit
+        WantedLives lives = WantedLives::all;
     };
 
     explicit LifeReader(Range range) : range_(range) {}
@@ -134,6 +142,7 @@ private:
     void open_target(Player& player, const RecordCopy& words);
     void note_program(Player& player, const RecordCopy& words);
     void name_program(Player& player, const RecordCopy& words, uint64_t program, uint32_t site);
+    bool is_wanted(const Player& player, const Alive& life, LifeEnding ending, uint64_t latest_ns) const;
     void begin_phase(Player& player, const RecordCopy& words, bool is_unsure);
     void end_phase(Player& player, const RecordCopy& words);
     void add_event(Player& player, EventKind kind, const RecordCopy& words, uint64_t id, uint64_t value,

@@ -4,6 +4,7 @@
    {"order": "cores"}    the fullest core of each chip between two samples
    {"order": "holders"}  which lines had a pool of a chip, or its fullest core, at its highest between two samples
    {"order": "alive"}    which lines made what is alive in a pool of a chip since a moment
+   {"order": "discard"}  from now on: who asks wants answers, not the recording; it goes when they end
    {"order": "end"}      the recording is complete, and packed
 
 By the time of an answer all is read and written that was reported before the order.
@@ -12,6 +13,7 @@ By the time of an answer all is read and written that was reported before the or
 import json
 import os
 import select
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +21,13 @@ from contextlib import suppress
 from typing import Any
 
 from ttmem.analysis.alive import AliveSum, sums_of
-from ttmem.analysis.together import TogetherPeak, holders_at, together_peaks
 from ttmem.cli.tracked_run.chosen_journals import ChosenJournals
 from ttmem.cli.tracked_run.recording_run import LiveRecording
 from ttmem.collector import Collector
 from ttmem.collector.watched import core_peaks
 from ttmem.devices import Pool
 from ttmem.errors import TtmemError
+from ttmem.figures.together import TogetherPeak, holders_at, together_peaks
 from ttmem.recording import CorePeak, Recording
 from ttmem.snapshot.values import ChipId, Device
 from ttmem.view.device_tables import device_word
@@ -43,7 +45,7 @@ class RecorderOrders:
         self._recording = recording
         self._collector = collector
         self._journals = journals
-        self._has_ended = False
+        self._has_ended = self._is_discarded = False
         self._sampled_ns = 0
         self._running: set[int] = set()  # keys of processes
         self._known: set[int] = set()
@@ -52,6 +54,7 @@ class RecorderOrders:
             "cores": self._cores,
             "holders": self._holders,
             "alive": self._alive,
+            "discard": self._discard,
             "end": self._end,
         }
 
@@ -69,6 +72,10 @@ class RecorderOrders:
         if not self._has_ended:
             self._catch_up()
             self._recording.close()
+        if self._is_discarded:
+            shutil.rmtree(self._recording.directory, ignore_errors=True)
+            with suppress(OSError):  # made for it alone, if it is empty now
+                self._recording.directory.parent.rmdir()
 
     def _answer(self, line: bytes) -> dict[str, Any]:
         try:
@@ -158,6 +165,10 @@ class RecorderOrders:
             for process in snapshot.live
         }
         return _told(device, sums_of(rows, {}, {}, device=device.number, pool=pool, by=("site", "operation")))
+
+    def _discard(self, order: dict[str, Any]) -> dict[str, Any]:
+        self._is_discarded = True
+        return {}
 
     def _end(self, order: dict[str, Any]) -> dict[str, Any]:
         self._has_ended = True

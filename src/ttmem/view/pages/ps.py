@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ttmem.snapshot import ProcessUsage, Snapshot
+from ttmem.snapshot.values import EMBEDDED
 from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
 from ttmem.view.incidents.lines import incident_list, marked_chips, told_incidents
 from ttmem.view.page import PageOptions
@@ -15,7 +16,6 @@ from ttmem.view.table import Line, Role, Span, clean, clipped, fitted, wrapped
 from ttmem.view.texts import (
     clock_text,
     finding_text,
-    is_daemon,
     looked_text,
     plural,
     process_text,
@@ -96,7 +96,7 @@ def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsa
 def nothing_to_show(snapshot: Snapshot, demos: Sequence[str] = ()) -> list[Line]:
     """What to say when nobody reports, and what to do about it; `demos`: how to look at those that run."""
     looked = looked_text(snapshot.source, snapshot.places)
-    is_served = is_daemon(snapshot.source)
+    is_served = snapshot.source.startswith("daemon ")
     ended = len(snapshot.ended)
     history = f"; {ended} ended, shown by --all" if ended else ""
     lines = [
@@ -137,7 +137,10 @@ def _heading(snapshot: Snapshot, options: PageOptions) -> Iterator[Line]:
 
 def source_line(source: str, places: Sequence[str], options: PageOptions) -> Line:
     """Who counted, and where it looked."""
-    who = f"{clean(source)}, reading" if is_daemon(source) else "read directly from"
+    if source.startswith("recording "):
+        who = "as it was recorded in"
+    else:
+        who = "read directly from" if source == EMBEDDED else f"{clean(source)}, reading"
     text = f" {who} {', '.join(map(clean, places))}"
     return (Span(clipped(text, options.width, is_ascii=options.is_ascii) if options.width else text, Role.DIM),)
 

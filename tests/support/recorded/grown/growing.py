@@ -1,6 +1,6 @@
 """Tells random stories of phases and launches, records them, and holds the answers about growth against own arithmetic:
 
-    python -m tests.support.recorded.growing FIRST COUNT
+    python -m tests.support.recorded.grown.growing FIRST COUNT
 
 The story keeps what is alive in a dictionary and copies it at the end of every phase, and at every launch; nothing of
 the recording goes into what is expected. With TTMEM_RING=16 there may be gaps: then a leak that is reported must have

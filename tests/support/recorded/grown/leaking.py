@@ -1,6 +1,6 @@
 """Plays the workload that forgets to free, and holds what its recording says of growth against the model's own bytes:
 
-    python -m tests.support.recorded.leaking ROUNDS
+    python -m tests.support.recorded.grown.leaking ROUNDS
 
 The workload has one phase only, so rounds are found by what it launches.
 """

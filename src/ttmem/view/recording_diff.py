@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from ttmem.analysis.diff import ComparedRecording, LineChange, PoolChange, RecordingDiff, above_noise
+from ttmem.analysis.growth.diff import ComparedRecording, LineChange, PoolChange, RecordingDiff, above_noise
 from ttmem.analysis.limits import Amount
 from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions

@@ -7,8 +7,8 @@ import pytest
 
 from tests.scenario.recording.test_survival import Recorded, allocate
 from tests.support.journals.reporters import Nursery, a_nursery
-from ttmem.analysis.together import holders_at, together_peaks
 from ttmem.devices import Pool
+from ttmem.figures.together import holders_at, together_peaks
 from ttmem.recording import Recording
 
 CHIP, SIZE = 0x51, 4096

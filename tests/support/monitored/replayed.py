@@ -1,6 +1,6 @@
 """Plays a workload while it is recorded, and compares the monitor on the recording with the model's truth:
 
-    python -m tests.support.recorded.replayed NAME SHARE SEED
+    python -m tests.support.monitored.replayed NAME SHARE SEED
 
 Some steps, about SHARE of all, are noted with the model's truth, 50 of them; afterwards a headless monitor goes to each
 of these moments, in another order, and every figure on its picture is compared. The report of each moment must agree.
@@ -36,7 +36,7 @@ from ttmem.view.picture import picture
 
 MOMENTS = 50
 COLUMNS, ROWS = 120, 80
-UNHELD = ("dram_peak", "l1_peak")  # held to the model by `comparison.py`: they may lie within a step
+UNHELD = ("dram_peak", "l1_peak")  # held to the model by `recorded/comparison.py`: they may lie within a step
 
 
 class Noted(NamedTuple):

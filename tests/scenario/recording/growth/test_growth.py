@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 def told(journals: Path, program: str, *arguments: int, ring: int | None = None) -> str:
-    command = [sys.executable, "-m", f"tests.support.recorded.{program}", *map(str, arguments)]
+    command = [sys.executable, "-m", f"tests.support.recorded.grown.{program}", *map(str, arguments)]
     environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(journals)}
     if ring is not None:
         environ["TTMEM_RING"] = str(ring)

@@ -33,7 +33,7 @@ class Played(NamedTuple):
 
 def played(directory: Path, name: str, stride: int, rounds: int, **environment: str) -> Played:
     environ = {**os.environ, "TTMEM": "1", "TTMEM_DIR": str(directory), **environment}
-    command = [sys.executable, "-m", "tests.support.recorded.exported", name, str(stride), str(rounds)]
+    command = [sys.executable, "-m", "tests.support.traces.recorded_story", name, str(stride), str(rounds)]
     done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return Played(directory / "story.ttmem", **json.loads(done.stdout))
@@ -174,6 +174,7 @@ def test_a_file_is_written_under_its_name_when_it_is_whole(
         (["{run}", "--to", "perfetto", "-o", "{new}", "--from", "+0.01s", "--until", "+0s"], 2, "+0s is before +0.01s"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--until", "noon"], 2, "'noon' is no moment"),
         (["{directory}", "--to", "perfetto", "-o", "{new}"], 1, "not a recording"),
+        (["{run}", "--to", "speedscope", "-o", "{new}", "--until", "+0s"], 1, "no pool of any chip held anything then"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(
@@ -205,10 +206,10 @@ def test_a_file_that_may_be_replaced_is(resnet: Played, tmp_path: Path) -> None:
     assert decoded(file.read_bytes()).point_count > 0
 
 
-def rows_of(path: Path, form: str, directory: Path) -> list[dict[str, str]]:
+def rows_of(path: Path, form: str, directory: Path, *window: str) -> list[dict[str, str]]:
     """The rows of an export, as texts; "" for nothing."""
     file = directory / f"it's a table.{form}"
-    assert exported(path, "--to", form, "-o", file) == 0
+    assert exported(path, "--to", form, "-o", file, *window) == 0
     if form == "csv":
         with file.open(newline="", encoding="utf-8") as lines:
             return list(csv.DictReader(lines))
@@ -246,7 +247,10 @@ def test_parquet_csv_and_the_reader_have_the_same_lives(resnet: Played, tmp_path
     lives = list(Lives(recording).rows())
     rows, parquet = (rows_of(resnet.path, form, tmp_path) for form in ("csv", "parquet"))
 
-    assert rows == parquet
+    def in_order(row: dict[str, str]) -> tuple[int, int]:
+        return int(row["process"]), int(row["begin_sequence"])
+
+    assert sorted(rows, key=in_order) == sorted(parquet, key=in_order)
     assert len(rows) == len(lives) > 500
     for row, life in zip(rows, lives, strict=True):
         numbers = (life.id, life.address, life.bytes, life.begin_ns, life.begin_sequence, life.end_launch)
@@ -258,6 +262,33 @@ def test_parquet_csv_and_the_reader_have_the_same_lives(resnet: Played, tmp_path
         assert row["end_ns"] == ("" if life.ending is Ending.ALIVE else str(life.end_ns))
         assert row["program"] == ("" if life.program is None else str(life.program))
         assert abs(int(row["begin_unix_ns"]) - recording.wall_ns(life.begin_ns)) < 1_000_000
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_rows_of_a_time_are_those_that_were_alive_in_it(resnet: Played, tmp_path: Path, form: str) -> None:
+    from_ns, until_ns = (resnet.moments[place]["at_ns"] for place in (2, 5))
+    first_ns = Recording(resnet.path).first_ns
+    window = [
+        word for name, at in (("--from", from_ns), ("--until", until_ns)) for word in (name, _since(at, first_ns))
+    ]
+    rows = rows_of(resnet.path, form, tmp_path, *window)
+
+    assert used_at(rows, from_ns) != used_at(rows, until_ns)
+    for moment in resnet.moments[2:6]:
+        told = {
+            chip: {pool: size for pool, size in held.items() if pool in COUNTERS and size}
+            for chip, held in used_at(rows, moment["at_ns"]).items()
+        }
+        assert told == {
+            chip: {pool: size for pool, size in used.items() if pool in COUNTERS}
+            for chip, used in moment["used"].items()
+        }
+    assert max(int(row["begin_ns"]) for row in rows) <= until_ns
+    assert {row["ending"] for row in rows if not row["end_ns"]} == {"alive"}
+
+
+def _since(at_ns: int, first_ns: int) -> str:
+    return f"+{(at_ns - first_ns) / 1e9:.9f}s"
 
 
 def test_without_duckdb_one_sentence_says_how_to_get_it(

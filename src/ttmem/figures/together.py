@@ -63,8 +63,8 @@ def _peak(steps: list[_Step]) -> TogetherPeak:
 
 
 def holders_at(recording: Recording, chip: int, pool: Pool, time_ns: int, until_ns: int) -> list[AliveSum]:
-    """Which lines and operations had a pool of a chip at a moment, the largest first, by what was read up to another
-    moment."""
+    """Which lines and operations had a pool of a chip at a moment, the largest first; what was read up to `until_ns`
+    counts."""
     sums: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
     for life in Lives(recording, from_ns=time_ns, until_ns=until_ns, events=()).rows():
         if chip in life.chips and life.pool is pool and _is_alive(life, time_ns):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenario.recording.test_export import Played, played
+from tests.scenario.exports.test_export import Played, played
 from tests.support.traces.decoded import decoded
 from tests.support.traces.perfetto_judge import Question, judged, missing_judge
 from ttmem.export.perfetto import write_perfetto

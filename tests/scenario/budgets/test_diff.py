@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.scenario.budgets.prepared import Step, recorded
 from tests.support.journals.reporters import Nursery, a_nursery
-from tests.support.recorded.prepared import Step, recorded
-from ttmem.analysis.diff import LineChange
+from ttmem.analysis.growth.diff import LineChange
 from ttmem.cli.program import run_program
 from ttmem.errors import SelectionError
 from ttmem.figures.compared import recording_diff

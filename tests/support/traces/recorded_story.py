@@ -1,6 +1,6 @@
 """Plays a workload while it is recorded, and says what the model had meanwhile:
 
-    python -m tests.support.recorded.exported NAME STRIDE ROUNDS
+    python -m tests.support.traces.recorded_story NAME STRIDE ROUNDS
 
 The recording is `story.ttmem` in TTMEM_DIR. Of every STRIDEth step is printed, with its time, what every pool of every
 chip held by the model's arithmetic, and the fullest core as the ledger had it. A phase goes from each to the next.

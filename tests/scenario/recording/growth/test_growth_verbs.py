@@ -66,6 +66,13 @@ def test_the_page_says_what_leaks_and_how_sure_that_is(capsys: pytest.CaptureFix
     assert "sure: every event was followed" in page
 
 
+def test_the_page_of_a_recording_has_its_leaks(capsys: pytest.CaptureFixture[str], recording: str) -> None:
+    [leak] = document(capsys, recording)["leaks"]
+
+    assert leak["line"] == "model.py:7 step"
+    assert "model.py:7 step" in told(capsys, recording)
+
+
 def test_more_warm_ups_leave_out_more_runs(capsys: pytest.CaptureFixture[str], recording: str) -> None:
     assert document(capsys, recording, "--growth", "--warmups", "2")["series"][0]["runs"] == [3, 4, 5]
     assert "nothing to compare" in told(capsys, recording, "--leaks", "--warmups", "3")
