@@ -105,7 +105,10 @@ void CoreLoads::ended(uint64_t process, const RecordCopy& life) {
     const auto found = target.programs.find(is_program ? life.id : cb.program);
     if (found == target.programs.end()) return;
     ProgramLoad& program = found->second;
-    target.is_stale |= program.launched != 0;
+    if (program.launched != 0 && !target.is_stale) {  // what ran there before it may be larger
+        target.is_stale = true;
+        set_fullest(target);
+    }
     if (is_program) {
         program.is_made = false;
         program.launched = 0;
@@ -120,6 +123,8 @@ void CoreLoads::ended(uint64_t process, const RecordCopy& life) {
         program.has_changed = true;
     }
     if (!program.is_made && program.spans.empty()) target.programs.erase(found);
+    if (target.is_stale)
+        for (const uint32_t device : target.devices) note(device);
 }
 
 void CoreLoads::add_own(uint64_t process, const RecordCopy& words, int64_t sign) {
@@ -197,7 +202,12 @@ void CoreLoads::work_out_residents(Target& target) {
 void CoreLoads::set_fullest(Target& target) {
     if (target.devices.empty()) return;  // it stands for no chip yet
     int64_t fullest = 0;
-    if (only_) {
+    if (target.is_stale) {  // any of those that were launched, until the next launch says which
+        for (const auto& [id, program] : target.programs)
+            for (const auto& [cores, bytes] : program.loads)
+                if (program.launched != 0) fullest = std::max(fullest, static_cast<int64_t>(bytes));
+        if (!target.own.empty()) fullest += *std::max_element(target.own.begin(), target.own.end());
+    } else if (only_) {
         const uint32_t place = place_of(*only_);
         fullest = target.own.empty() ? 0 : target.own[place];
         for (const auto& [cores, bytes] : target.residents) fullest += cores[place] ? static_cast<int64_t>(bytes) : 0;
