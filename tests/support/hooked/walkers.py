@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes.native_programs import writer_half
 from tests.support.processes.preloads import plain
 from tests.support.processes.pythons import home_of, include_of, linking_of, python_of
 
@@ -34,7 +35,7 @@ def library() -> Path:
 
 def client(*options: str) -> Path:
     """The whole client as a library."""
-    parts = sorted((ROOT / "native" / "src").glob("[ijtw]*/*.cpp"))
+    parts = writer_half("*.cpp")
     unity = "".join(f'#include "{part}"\n' for part in parts)
     shared = ["-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-Bsymbolic", f"-I{ROOT / 'native' / 'include'}"]
     return built(unity, *shared, *options, suffix=".so")
@@ -52,7 +53,7 @@ def program(version: str, source: str, *options: str, is_static: bool = False) -
 
 def built(source: Path | str, *options: str, after: Sequence[str] = (), suffix: str = "") -> Path:
     """Made of a file or a text when sources or options have changed."""
-    parts = [*sorted(SOURCES.iterdir()), *sorted((ROOT / "native" / "src").glob("[ijtw]*/*"))]
+    parts = [*sorted(SOURCES.iterdir()), *writer_half("*")]
     words = [str(source), *options, *after]
     mark = hashlib.sha256(b"\0".join([*(part.read_bytes() for part in parts), *map(str.encode, words)])).hexdigest()
     BUILDS.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,7 @@ class NativePrograms:
             _compile(programs.freezer, str(SOURCES / "freezer.cpp"))
             rpath = f"-Wl,-rpath,{CLIENT_LIBRARY.parent}"
             _compile(programs.writer, "-pthread", str(SOURCES / "writer.cpp"), str(CLIENT_LIBRARY), rpath)
-            parts = [SOURCES / "host_copy.cpp", *sorted(ROOT.glob("native/src/[ijtw]*/*.cpp"))]
+            parts = [SOURCES / "host_copy.cpp", *writer_half("*.cpp")]
             unity = "".join(f'#include "{part}"\n' for part in parts)
             options = ["-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-Bsymbolic", f"-I{ROOT}/native/src"]
             _compile(programs.host_library, *options, "-x", "c++", "-", source=unity)
@@ -65,6 +65,12 @@ class NativePrograms:
             users.seek(0)
             users.truncate()
             users.writelines(others)
+
+
+def writer_half(pattern: str) -> list[Path]:
+    """The sources of what a reporting process has inside."""
+    folders = (ROOT / "native" / "src" / name for name in ("interpreter", "journal", "traces", "writer"))
+    return [part for folder in folders for part in sorted(folder.glob(pattern))]
 
 
 def _compile(made: Path, *options: str, source: str = "") -> None:
