@@ -24,11 +24,9 @@ ONE_FILE_PER_SUBJECT = {
     "native/tests/ledger": "a file per subject of the native ledger",
     "native/tests/writer": "a file per subject of the native writer",
     "src/ttmem/cli": "a file per verb",
-    "src/ttmem/view/pages": "a file per page",
     "tests/contract": "a file per agreement",
     "tests/faces": "a file per verb or screen",
     "tests/scenario/hook": "a file per subject of the hook",
-    "tests/scenario/recording": "a file per subject of recordings",
     "tests/ttnn": "a file per subject that the stock runtime judges",
     "tests/ttnn/hook": "a file per subject of the hook on the stock runtime",
 }
@@ -37,11 +35,9 @@ LARGE_FOLDERS = {
     "native/hook": "not split yet",
     "native/src/journal": "not split yet",
     "native/src/writer": "not split yet",
-    "src/ttmem/analysis": "not split yet",
     "src/ttmem/snapshot": "a file per kind of figures",
     "tests/scenario/daemon": "follows the daemon",
     "tests/scenario/ledger": "follows the ledger",
-    "tests/support/recorded": "follows the recordings",
     "tests/unit/view": "follows the view",
 }
 SHORT_MODULES: dict[str, str] = {}
