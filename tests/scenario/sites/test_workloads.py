@@ -173,7 +173,7 @@ def test_the_first_screen_and_ps_say_what_happened_where_to_whom_and_which_line_
     name: str, words: tuple[str, ...], on_screen: tuple[str, ...], journals: Path
 ) -> None:
     process, _, first_screen, table = held_by(name, journals, 200)
-    number = re.compile(rf"\bpid {process.pid}-1\b")
+    number = re.compile(rf"\b(pid|incident) {process.pid}-1\b")
 
     [line] = [line for line in table.splitlines() if number.search(line)]
     assert [word for word in words if word not in line] == []
