@@ -102,5 +102,5 @@ def test_a_wheel_that_names_a_directory_of_this_machine_is_refused(
 def test_a_wheel_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BUILT, "ttmem/_native.so", bytes(LARGEST))
 
-    with pytest.raises(Refused, match=r"bytes, more than 1,500,000"):
+    with pytest.raises(Refused, match=r"bytes, more than 1,800,000"):
         checked(tmp_path, BUILT)
