@@ -46,6 +46,9 @@ class Watchdog:
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         self._wait_for(item)
 
+    def pytest_exception_interact(self) -> None:
+        self._renewed_at = 0.0  # pytest calls off whatever waits when a test has failed
+
     def pytest_sessionfinish(self) -> None:
         self._wait(LAST_SECONDS)
 
