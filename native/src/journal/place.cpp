@@ -97,9 +97,10 @@ void fill_identity(NewJournal& journal, Sizes sizes, const Identity& self) noexc
     identity.first_sequence = 1;
     const ClockKind clock = trusted_clock();
     identity.clock_kind = clock;
-    identity.clock_raw = raw_now(clock);
-    identity.clock_monotonic_ns = nanoseconds(CLOCK_MONOTONIC);
-    identity.clock_realtime_ns = nanoseconds(CLOCK_REALTIME);
+    const ClockPair pair = take_pair(clock);
+    identity.clock_raw = pair.raw;
+    identity.clock_monotonic_ns = pair.monotonic_ns;
+    identity.clock_realtime_ns = pair.realtime_ns;
     header.next_sequence.store(1, std::memory_order_relaxed);
     header.arena_used.store(8, std::memory_order_relaxed);  // id 0 stands for nothing
     header.stack_nodes_used.store(1, std::memory_order_relaxed);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint64_t kKeyframeRows = 1u << 19;  // between keyframes, at least
 constexpr uint64_t kFlushesASecond = 20;
+constexpr uint64_t kClockFarNs = 5'000'000;
 constexpr size_t kPhasesMost = 16'384;  // of a process that are remembered
 constexpr uint32_t kTextsMost = kArenaBytes / 8;
 
@@ -68,8 +69,13 @@ void Recorder::take_clock(State& state) {
         state.clock = {static_cast<uint64_t>(wall_offset_ns_), 0, 1.0};
 }
 
-uint64_t Recorder::monotonic(const State& state, uint64_t raw) const {
-    return raw == 0 ? 0 : state.clock.monotonic(raw);
+uint64_t Recorder::monotonic(State& state, uint64_t raw) {
+    if (raw == 0) return 0;
+    const uint64_t at_ns = state.clock.monotonic(raw);
+    if (state.process == nullptr || state.process->reader == nullptr) return at_ns;
+    if (at_ns < state.clock.monotonic_ns + kClockFarNs) return at_ns;
+    take_clock(state);  // what lies far from where clocks were compared last is known less well
+    return std::min(state.clock.monotonic(raw), state.clock.monotonic_ns);  // nothing was reported later than now
 }
 
 // Often in the first second, then once a second.
@@ -120,6 +126,8 @@ void Recorder::add(State& state, RecordCopy words, uint64_t monotonic_ns) {
         keyframe_parts_ = 0;
     }
     words.time = monotonic_ns != 0 ? monotonic_ns : monotonic(state, words.time);
+    if (!is_in_keyframe_ && static_cast<RowType>(words.type()) != RowType::gap_peaked)
+        words.time = state.latest_ns = std::max(state.latest_ns, words.time);
     state.known_until_ns = std::max(state.known_until_ns, words.time);
     name(state, words);
     rows_.add(state.number, words);

@@ -66,6 +66,7 @@ private:
         bool is_lost = false, is_over = false;
         uint64_t lost_records = 0;
         uint64_t known_until_ns = 0;  // CLOCK_MONOTONIC
+        uint64_t latest_ns = 0;       // of its rows: those behind are not earlier, whichever thread was first
         Timebase::Line clock;
         ProcessFacts facts;
         std::map<uint16_t, RecordCopy> targets;  // as they were opened last
@@ -84,7 +85,7 @@ private:
     State& state_of(uint64_t key);
     bool meet(State& state, uint64_t key);
     void take_clock(State& state);
-    uint64_t monotonic(const State& state, uint64_t raw) const;
+    uint64_t monotonic(State& state, uint64_t raw);
     void refresh_clocks();
     void note_known();
     void add(State& state, RecordCopy words, uint64_t monotonic_ns = 0);

@@ -76,6 +76,8 @@ class Story:
         snapshot = self.collector.snapshot()
         alive = alive_in(self.collector.ledger, snapshot)
         self.noted.append(Noted(at_ns, true_use(mesh), alive, fullest_in(snapshot)))
+        self.collector.tick()  # looked at again, nothing had happened until then: no gap begins before
+        self.writer.flush()
 
     def compare(self, *, has_gaps: bool) -> None:
         recording = Recording(self.path)

@@ -8,27 +8,6 @@
 
 namespace ttmem {
 
-struct ClockPair {
-    uint64_t raw = 0, realtime_ns = 0, monotonic_ns = 0;
-};
-
-// Between two looks at the counter. Whoever was interrupted there tries again, and the closest of some tries counts.
-inline ClockPair take_pair(ClockKind kind) {
-    constexpr int kTries = 5;
-    constexpr uint64_t kCloseEnough = 1000;  // ticks: less than a microsecond
-    ClockPair best;
-    uint64_t closest = ~uint64_t{0};
-    for (int tries = 0; tries < kTries && closest > kCloseEnough; ++tries) {
-        const uint64_t before = raw_now(kind);
-        const uint64_t monotonic_ns = nanoseconds(CLOCK_MONOTONIC), realtime_ns = nanoseconds(CLOCK_REALTIME);
-        const uint64_t apart = raw_now(kind) - before;
-        if (apart >= closest) continue;
-        closest = apart;
-        best = {before + apart / 2, realtime_ns, monotonic_ns};
-    }
-    return best;
-}
-
 class Timebase {
 public:
     /// Once a second is often enough.
