@@ -31,7 +31,7 @@ _HINTS = {
     "l1_map": (("right", "Next chip"), ("p", "Next memory")),
     "kernels": (("right", "Next chip"), ("s", "Sort")),
 }
-_REPLAYED = (("space", "Play or stop"), ("right", "A second on"), ("n", "Next incident or phase"), ("+", "Faster"))
+_REPLAYED = (("space", "Play or stop"), ("right", "1 s forward"), ("n", "Next incident or phase"), ("+", "Faster"))
 _ELSEWHERE = {"left": "(", "right": ")", "p": "m"}  # keys that go through a recording, and what does their work there
 _COMMON = (("Z", "Pause"), ("u", "User"), ("d", "Dark or light"), ("f2", "Settings"))
 

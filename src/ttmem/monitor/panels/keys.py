@@ -87,9 +87,9 @@ GROUPS: dict[str, tuple[Key, ...]] = {
 REPLAY: tuple[Key, ...] = (
     Key(("space", "Z"), "play", "Play, or stand still."),
     Key(("left",), "step:-1", "A second back."),
-    Key(("right",), "step:1", "A second on."),
+    Key(("right",), "step:1", "A second forward."),
     Key(("shift+left",), "step:-10", "Ten seconds back."),
-    Key(("shift+right",), "step:10", "Ten seconds on."),
+    Key(("shift+right",), "step:10", "Ten seconds forward."),
     Key(("n",), "jump:1", "To the next incident or phase."),
     Key(("p",), "jump:-1", "To the incident or phase before."),
     Key(("+", "="), "speed:1", "Play faster."),

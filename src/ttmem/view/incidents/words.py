@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ttmem.analysis.core_sets import cores_of, cores_text
 from ttmem.snapshot.incidents import Frame, Incident, Site
 from ttmem.snapshot.values import ChipName
 from ttmem.view.device_tables import devices_word
@@ -79,9 +80,14 @@ def _in_all(incident: Incident) -> str:
     return f"asked {sized(incident.requested_bytes)}{each}, free {sized(free)}, largest block {sized(largest)}"
 
 
+def _on_cores(text: str) -> str:
+    cores = cores_of(text)
+    return f" on core {cores_text(cores)}" if cores and len(cores) == 1 else f" on cores {clean(text)}"
+
+
 def _clash(incident: Incident) -> str:
     end, lowest = incident.cb_end_address, incident.lowest_buffer_address
-    cores = f" on cores {clean(incident.cores)}" if incident.cores else ""
+    cores = _on_cores(incident.cores) if incident.cores else ""
     reach = f"up to {hex(end)}" if end is not None else "more than there is"
     text = f"{_program(incident)} needs circular buffers {reach}{cores}"
     if lowest is None:

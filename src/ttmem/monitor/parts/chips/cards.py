@@ -186,7 +186,7 @@ def _l1_words(chip: ChipView, gauge: Gauge, width: int) -> Line:
     right = [Span(chip.planned_text, Role.DIM)] if chip.planned_text else []
     room = width - used.width - 1 - sum(span.width for span in (*note, *right))
     if headroom is not None and room >= len(text := f"headroom {signed_text(headroom)}  "):
-        right.insert(0, Span(text, Role.DIM))
+        right.insert(0, Span(text, Role.DIM if headroom >= 0 else Role.TITLE))
         room -= len(text)
     core = chip.usage.fullest_core
     place = f" on core {core[0]},{core[1]}" if core else " on each core"
