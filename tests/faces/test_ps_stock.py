@@ -15,6 +15,7 @@ from tests.support.machine.stock_regions import Slot, a_region, put
 from tests.support.processes.inside import ttmem_inside
 from tests.support.processes.programs import a_program
 from tests.support.server.server_serving import a_daemon
+from tests.support.timing.waiting import wait_until
 from ttmem.cli.program import run_program
 
 MIB = 1 << 20
@@ -81,12 +82,18 @@ def test_a_program_that_reports_is_shown_by_its_journal_and_the_difference_is_sa
     with a_program(tmp_path / "journals", *PROGRAM) as program:
         program.arrive()
         put(tmp_path, 0x75BCD15, a_region(a_slot(program.pid, MIB)))
-        result = ttmem("ps", directory=tmp_path, TTMEM_DIR=str(tmp_path / "journals"))
+        said = [""]
 
-    assert "1 process on 1 device" in result.stdout
-    assert re.search(rf" {program.pid} .* 0 +3\.00 MiB", result.stdout)
-    assert "not added: the runtime's counter says of 0: dram 1.00 MiB" in result.stdout
-    assert "the runtime's counter misses allocations of other threads" in result.stdout
+        def has_compared() -> bool:  # once both had nothing new to say for a moment
+            said[0] = ttmem("ps", directory=tmp_path, TTMEM_DIR=str(tmp_path / "journals")).stdout
+            return "not added" in said[0]
+
+        wait_until(has_compared)
+
+    assert "1 process on 1 device" in said[0]
+    assert re.search(rf" {program.pid} .* 0 +3\.00 MiB", said[0])
+    assert "not added: the runtime's counter says of 0: dram 1.00 MiB" in said[0]
+    assert "the runtime's counter misses allocations of other threads" in said[0]
 
 
 def test_a_daemon_reads_them_as_well(tmp_path: Path, plain: int) -> None:

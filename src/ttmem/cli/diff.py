@@ -10,6 +10,7 @@ import click
 from ttmem.cli.common import CROSSED, DONE
 from ttmem.cli.common.amounts import amount
 from ttmem.cli.common.progress import reading
+from ttmem.cli.common.recordings import RecordingName
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ def _by_words(context: click.Context, param: click.Parameter, value: str) -> "tu
 
 
 @click.command(short_help="Show what changed between two recordings.")
-@click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
+@click.argument("before", type=RecordingName())
+@click.argument("after", type=RecordingName())
 @click.option("--by", callback=_by_words, default="site", metavar="WORDS", help="site,operation,phase,kind,tensor,...")
 @click.option("--pool", "pool_word", type=click.Choice(_PEAK_POOLS), help="Only this pool.")
 @click.option(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from ttmem.cli.common.options import NO_DAEMON
+from ttmem.cli.common.recordings import named_recording
 from ttmem.cli.demonstration.figures import figure_source
 from ttmem.collector import Collector
 from ttmem.collector.recorded import KeptIncidents
@@ -73,10 +74,12 @@ Recorded = JournalFile | KeptIncidents
 
 def _recorded(path: str) -> Recorded:
     """A journal, or a recording, which is a directory."""
-    return KeptIncidents(Path(path)) if os.path.isdir(path) else JournalFile(path)
+    place = named_recording(Path(path))
+    return KeptIncidents(place) if place.is_dir() else JournalFile(path)
 
 
 _PID = re.compile(r"(\d+)(?:-(\d+))?")
+_INCIDENT = re.compile(r"(?:([1-9]\d*)-)?([1-9]\d*)")
 
 
 class Incidents(Protocol):
@@ -93,10 +96,24 @@ class _Subject(NamedTuple):
     number: int | None
 
 
+def _incident_word(context: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int] | None:
+    """N, or PID-N."""
+    if value is None:
+        return None
+    found = _INCIDENT.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no incident: expected N or PID-N, such as 2 or 4711-2", param=param)
+    return int(found[1]) if found[1] else None, int(found[2])
+
+
 @click.command(short_help="Show why memory ran out, and who held it.")
 @click.argument("subject", required=False, metavar="[PID|FILE]")
 @click.option(
-    "--incident", "number", type=click.IntRange(min=1), metavar="N", help="Incident N of it (default: the newest)."
+    "--incident",
+    "word",
+    callback=_incident_word,
+    metavar="[PID-]N",
+    help="Incident N of it, or of process PID of a recording (default: the newest).",
 )
 @click.option("--all", "is_whole", is_flag=True, help="All recorded incidents, and all rows of their lists.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document (docs/reference/explain.md).")
@@ -107,7 +124,7 @@ class _Subject(NamedTuple):
 def explain(
     *,
     subject: str | None,
-    number: int | None,
+    word: tuple[int | None, int] | None,
     is_whole: bool,
     is_json: bool,
     is_ascii: bool,
@@ -122,7 +139,7 @@ def explain(
     Without either: the newest incident. Without any incident: how much room there is. Exit code 1 if nothing
     reports, 2 for an unknown PID.
     """
-    asked = _subject(subject, number)
+    asked = _subject(subject, word)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
     if is_demo and subject is not None:
         raise click.UsageError(f"--demo explains a demo, not {subject}: leave one of them out")
@@ -162,12 +179,15 @@ def explanation_of(process: ProcessUsage, incident: "Incident", source: Incident
     return explained(copy, phase_run=max(runs) if runs and is_newest else None)
 
 
-def _subject(text: str | None, number: int | None) -> _Subject:
+def _subject(text: str | None, word: tuple[int | None, int] | None) -> _Subject:
+    pid, number = word or (None, None)
     found = _PID.fullmatch(text or "")
     if found is None:
-        return _Subject(None, text, number)
-    if found[2] and number is not None and int(found[2]) != number:
-        raise click.UsageError(f"{text} and --incident {number} contradict each other")
+        return _Subject(pid, text, number)
+    if (found[2] and number is not None and int(found[2]) != number) or (pid is not None and int(found[1]) != pid):
+        raise click.UsageError(
+            f"{text} and --incident {number if pid is None else f'{pid}-{number}'} contradict each other"
+        )
     return _Subject(int(found[1]), None, int(found[2]) if found[2] else number)
 
 
@@ -175,6 +195,8 @@ def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
     if asked.pid is not None:
         found = [process for process in snapshot.processes if asked.pid in (process.pid, process.claimed_pid)]
         if not found:
+            if asked.path is not None:
+                raise click.BadParameter(f"{asked.path} has no process {asked.pid}", param_hint="--incident")
             text = f"no process {asked.pid} reports, and there is no journal of it"
             if not snapshot.processes:
                 raise NothingToRead(f"{text}; no process reports")

@@ -7,6 +7,7 @@ import click
 
 from ttmem.cli.common.moments import moment_ns
 from ttmem.cli.common.progress import Progress
+from ttmem.cli.common.recordings import RecordingName
 from ttmem.errors import CannotExport
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Window(NamedTuple):
 
 
 @click.command(short_help="Write a recording for other programs.")
-@click.argument("path", type=click.Path(path_type=Path), metavar="RECORDING")
+@click.argument("path", type=RecordingName(), metavar="RECORDING")
 @click.option("--to", "form", type=click.Choice(FORMATS), required=True, help="The format.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file to write."

@@ -59,7 +59,9 @@ def fit(
         raise click.UsageError("say what is to fit: --dram SIZE, --l1-per-core SIZE, or --idle")
     need = Need(dram_bytes=dram_bytes, l1_core_bytes=l1_core_bytes, is_idle=is_idle)
     with figure_source(is_alone=is_alone, is_demo=is_demo, chip_count=chip_count) as source:
-        result = query(source, Request(devices=devices, is_with_ended=True), has_identity=True)
+        result = query(source, Request(devices=devices), has_identity=True)
+        if not result.chosen.devices:  # chips that only ended programs have named are better than none
+            result = query(source, Request(devices=devices, is_with_ended=True), has_identity=True)
     if not result.chosen.devices:
         raise NothingToRead("no device is known: no process reports, and the driver lists none")
     judged = candidates(result.chosen, need, result.telemetry)

@@ -1,6 +1,7 @@
 """`ttmem record`: what happens to device memory, of one program or of all that is to be seen here, into a recording."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,8 +101,7 @@ def record(
         if is_ordered and journals is not None:
             _obey(recording, collector, journals)
             return 0
-        if journals is not None:
-            _begin(recording, journals)
+        _begin(recording, journals.catch_up if journals is not None else collector.wait_settled)
         record_until_interrupted(
             recording,
             journals.look if journals is not None else collector.scan,
@@ -131,16 +131,16 @@ def _record_command(command: tuple[str, ...], label: str, is_plain: bool, order:
     )
 
 
-def _begin(recording: "LiveRecording", journals: "ChosenJournals") -> None:
-    """What the processes named hold by now counts; how it came about does not."""
-    journals.catch_up()
+def _begin(recording: "LiveRecording", catch_up: Callable[[], object]) -> None:
+    """What is held by now counts; how it came about does not."""
+    catch_up()
     recording.begin_here()
 
 
 def _obey(recording: "LiveRecording", collector: "Collector", journals: "ChosenJournals") -> None:
     from ttmem.cli.tracked_run.recorder_orders import RecorderOrders
 
-    _begin(recording, journals)
+    _begin(recording, journals.catch_up)
     RecorderOrders(recording, collector, journals).serve()
 
 

@@ -4,18 +4,20 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ttmem.cli.common.growing import Growing, growing_options, show_growing
+from ttmem.cli.common.growing import GROWING, Growing, growing_options, show_growing
 from ttmem.cli.common.moments import highest_peak, moment_ns
 from ttmem.cli.common.progress import reading
+from ttmem.cli.common.recordings import RecordingName
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
-    from ttmem.analysis.alive import ByWord
+    from ttmem.analysis.alive import ByWord, RecordingReport
     from ttmem.cli.recorded_answers import Answered, Asked
     from ttmem.recording import Recording
 
@@ -61,7 +63,7 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
 
 
 @click.command(short_help="Show what a recording says.")
-@click.argument("path", type=click.Path(path_type=Path), metavar="RECORDING")
+@click.argument("path", type=RecordingName(), metavar="RECORDING")
 @click.option("--peak", "pool_word", type=click.Choice(_PEAK_POOLS), help="Only this pool.")
 @click.option("--chip", metavar="CHIP", help="Only this chip, named as for ttmem ps -i.")
 @click.option("--at", "moment", metavar="WHEN", help="All pools at 14:03:07, +12.5s, peak, incident:PID-N or PHASE.")
@@ -83,7 +85,6 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
 def report(
     *,
     path: Path,
-    growing: str | None,
     warmup_count: int,
     is_json: bool,
     is_ascii: bool,
@@ -99,17 +100,19 @@ def report(
     from ttmem.view.page import PageOptions
     from ttmem.view.screen import Screen
 
+    growing = [name for name in GROWING if asked[name]]
+    if growing:
+        _refuse_second(growing[0], asked)
     recording = Recording(path)
     try:
         if growing:
-            _refuse_second(growing, asked)
             most = 0 if asked["is_whole"] else _MOST
             looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
-            question = Growing(growing, asked["pool_word"], asked["chip"], warmup_count)
+            question = Growing(growing[0], asked["pool_word"], asked["chip"], warmup_count)
             show_growing(recording, question, most=most, **looks)
             return 0
         with reading(recording):
-            found = _answered(recording, **asked)
+            found = _answered(recording, **{name: one for name, one in asked.items() if name not in GROWING})
     except SelectionError as error:
         hint = "--core" if str(error).startswith("no core") else "--chip"
         raise click.BadParameter(str(error), param_hint=hint) from error
@@ -123,12 +126,14 @@ def report(
 
 def _refuse_second(first: str, asked: dict[str, Any]) -> None:
     """One question at a time."""
-    others = [name for name in (*_ANSWERS, "core") if asked[name]] + (["at"] if asked["moment"] else [])
+    questions = [name for name in (*GROWING, *_ANSWERS, "core") if name != first and asked.get(name)]
+    others = questions + (["at"] if asked["moment"] else [])
+    flag = f"--{first.replace('_', '-')}"
     if others:
         other = f"--{others[0].replace('_', '-')}"
-        raise click.BadParameter(
-            f"--{first.replace('_', '-')} and {other} are two questions: ask one", param_hint=other
-        )
+        raise click.BadParameter(f"{flag} and {other} are two questions: ask one", param_hint=other)
+    if first in GROWING and asked["by"]:
+        raise click.BadParameter(f"{flag} is by line: leave out --by", param_hint="--by")
 
 
 def _answered(
@@ -159,12 +164,17 @@ def _answered(
 
 def _pools(asked: "Asked", moment: str | None) -> "Answered":
     """Pools at their highest, or all at one moment."""
+    from ttmem.cli.recorded_answers import Answered
     from ttmem.cli.recorded_answers.pools import at_moment, at_peaks
     from ttmem.collector.recorded import Moment
+    from ttmem.view.pages.recording import recording_page
 
     if moment is None:
-        return at_peaks(asked)
-    if moment == "peak":
-        return at_moment(asked, Moment(asked.recording, peak=highest_peak(asked.recording, asked.pool, asked.chip)))
-    at_ns = moment_ns(asked.recording, moment, pool=asked.pool, chip=asked.chip)
-    return at_moment(asked, Moment(asked.recording, at_ns=at_ns))
+        found = at_peaks(asked)
+    elif moment == "peak":
+        found = at_moment(asked, Moment(asked.recording, peak=highest_peak(asked.recording, asked.pool, asked.chip)))
+    else:
+        at_ns = moment_ns(asked.recording, moment, pool=asked.pool, chip=asked.chip)
+        found = at_moment(asked, Moment(asked.recording, at_ns=at_ns))
+    figures = cast("RecordingReport", found.figures)
+    return Answered(figures, partial(recording_page, figures, asked=asked.pool))

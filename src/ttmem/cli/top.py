@@ -3,13 +3,13 @@
 import os
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ttmem.cli.common import DONE, NOTHING_READ
 from ttmem.cli.common.options import APPEARANCE, NO_DAEMON, SIMULATED, ManyValues, with_options
+from ttmem.cli.common.recordings import RecordingName
 from ttmem.cli.common.request import DEMO_CHIPS, check_colours, device_words
 from ttmem.errors import SelectionError
 from ttmem.view.screen import Screen, has_keys
@@ -57,7 +57,7 @@ def _column(context: click.Context, param: click.Parameter, value: str | None) -
     help="Mark a chip whose DRAM or fullest core reaches this.",
 )
 @click.option("--readonly", "is_readonly", is_flag=True, help="Send no signals, change nothing.")
-@click.option("--replay", "path", type=click.Path(path_type=Path), metavar="RECORDING", help="Show a recording.")
+@click.option("--replay", "path", type=RecordingName(), metavar="RECORDING", help="Show a recording.")
 @click.option(
     "--speed", type=click.FloatRange(0.01, 1000), metavar="FACTOR", help="With --replay: how fast it plays (1)."
 )
@@ -127,7 +127,7 @@ def _replayed(asked: dict[str, Any], screen: Screen) -> int:
         recording = Recording(asked["path"])
     except RecordingDamaged as error:
         raise click.BadParameter(str(error), param_hint="--replay") from error
-    if not recording.last_ns:
+    if not recording.row_count:
         click.echo(f"ttmem: {recording.path}: nothing has happened in it; record a program that reports", err=True)
         return NOTHING_READ
     clock = ReplayClock(recording.first_ns, recording.last_ns, speed=asked["speed"] or 1.0)

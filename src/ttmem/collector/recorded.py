@@ -17,6 +17,7 @@ from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
 from ttmem.recording import CorePeak, Peak, Recording
+from ttmem.recording.meta import read_meta
 from ttmem.snapshot import Host, Snapshot
 from ttmem.snapshot.codec import decoded, encoded
 from ttmem.snapshot.incidents import IncidentCopy
@@ -56,7 +57,7 @@ class Moment:
     ) -> None:
         self._ledger = empty_ledger()
         self._replay = recording.play(self._ledger, until_ns=at_ns, peak=peak, core=core)
-        self.monotonic_ns = at_ns if at_ns is not None else self._replay.time_ns()
+        self.monotonic_ns = at_ns if at_ns is not None else self._replay.time_ns() or recording.first_ns
         self.time_ns = TimeNs(self.monotonic_ns + self._replay.wall_offset_ns())
         snapshot = Snapshots(self._ledger).snapshot(context_of(recording))
         self.snapshot: Snapshot = replace(snapshot, time_ns=self.time_ns)
@@ -119,12 +120,14 @@ class KeptIncidents:
 
     def __init__(self, directory: Path) -> None:
         self._place = directory / _INCIDENTS
+        meta = read_meta(directory)
         try:
             self._snapshot = decoded((self._place / _SNAPSHOT).read_bytes(), Snapshot)
         except FileNotFoundError:
-            raise NothingToRead(
-                f"{directory}: no incident was recorded: memory did not run out, no circular buffers clashed"
-            ) from None
+            if meta.is_redacted:
+                text = f"{directory}: a redacted recording has no incidents, for their texts are the runtime's own"
+                raise NothingToRead(f"{text}; record again without --redact") from None
+            self._snapshot = Moment(Recording(directory)).snapshot
 
     def snapshot(self) -> Snapshot:
         """As the recorder saw it last."""

@@ -73,7 +73,7 @@ def growth(
     grown: list[GrownLine] = []
     for counter in counters:
         lines = [_grown(recording, lives, counter.series, line) for line in counter.lines(lives.texts)]
-        pools += _pools(lines)
+        pools += _pools(lines, counter.series.said.runs)
         grown += [line for line in lines if line.sizes[0] != line.sizes[-1]]
     doubts = tuple(_doubts(recording, lives, [one.series.said for one in counters]))
     is_wanted = _selection(lives, pool, chip)
@@ -203,7 +203,7 @@ def _launch_series(number: int, process: str, launches: Sequence[int], warmups: 
         return []
     said = RunSeries(
         process=process,
-        name=f"{rounds.length} launches",
+        name=_counted(rounds.length, "launch", "es"),
         is_inferred=True,
         run_count=len(marks) + warmups,
         warmup_count=warmups,
@@ -214,6 +214,10 @@ def _launch_series(number: int, process: str, launches: Sequence[int], warmups: 
 
 
 # ---- what was counted, in words
+
+
+def _counted(count: int, word: str, ending: str) -> str:
+    return f"{count} {word}{'' if count == 1 else ending}"
 
 
 def _has_risen(line: LineRuns) -> bool:
@@ -245,7 +249,7 @@ def _grown(recording: Recording, lives: Lives, series: Series, line: LineRuns) -
         line=line.key.line,
         counts=line.counts,
         sizes=line.sizes,
-        bytes_per_run=_per_run(line.sizes),
+        bytes_per_run=_per_run(line.sizes, series.said.runs),
         first_survivor=_survivor(recording, lives, series, line),
     )
 
@@ -268,11 +272,12 @@ def _survivor(recording: Recording, lives: Lives, series: Series, line: LineRuns
     )
 
 
-def _per_run(sizes: Sequence[int]) -> int:
-    return (sizes[-1] - sizes[0]) // (len(sizes) - 1)
+def _per_run(sizes: Sequence[int], runs: Sequence[int]) -> int:
+    """Between two compared runs there may be others, which were left out."""
+    return (sizes[-1] - sizes[0]) // (runs[-1] - runs[0])
 
 
-def _pools(lines: Iterable[GrownLine]) -> Iterator[GrownPool]:
+def _pools(lines: Iterable[GrownLine], runs: Sequence[int]) -> Iterator[GrownPool]:
     sums: dict[tuple[str, str, tuple[ChipName, ...], Pool], list[int]] = {}
     for line in lines:
         name = (line.process, line.phase, line.chips, line.pool)
@@ -285,7 +290,7 @@ def _pools(lines: Iterable[GrownLine]) -> Iterator[GrownPool]:
             chips=chips,
             pool=pool,
             sizes=tuple(its),
-            bytes_per_run=_per_run(its),
+            bytes_per_run=_per_run(its, runs),
         )
 
 
@@ -312,7 +317,7 @@ def _process_text(process: LifeProcess) -> str:
 
 
 def _chips(lives: Lives, number: int) -> tuple[ChipName, ...]:
-    indexes = {row[0]: row[1] for row in lives.chips}
+    indexes = {row[0]: row[1] for row in lives.chips if row[1] >= 0}
     return tuple(_chip_name(chip, indexes.get(chip)) for chip in lives.chip_sets[number])
 
 
@@ -346,20 +351,20 @@ def _doubts(recording: Recording, lives: Lives, series: Sequence[RunSeries]) -> 
     for one in series:
         if one.is_inferred:
             yield (
-                f"{one.process}: rounds are inferred from {one.name} that repeat {one.run_count} times, because no "
+                f"{one.process}: rounds are inferred from {one.name}, repeated {one.run_count} times, because no "
                 f"phase ended {LEAST_RUNS} times behind its warm-ups"
             )
         if one.unsure_count:
-            yield f"{one.process}: {one.unsure_count} runs of {one.name} ended within gaps and are left out"
+            yield f"{one.process}: {_counted(one.unsure_count, 'run', 's')} of {one.name} ended within gaps: left out"
     yield from _gap_doubts(recording, lives)
 
 
 def _gap_doubts(recording: Recording, lives: Lives) -> Iterator[str]:
     for process in lives.processes:
         if process.gap_count:
+            times = _counted(process.gap_count, "time", "s")
             yield (
-                f"{_process_text(process)} could not be followed {process.gap_count} times: what began and ended "
-                "meanwhile is not known"
+                f"{_process_text(process)} could not be followed {times}: what began and ended meanwhile is not known"
             )
         if process.was_found:
             yield f"{_process_text(process)} was running before it was recorded: what it freed before is not known"

@@ -14,7 +14,7 @@ from ttmem.recording.lives import (
 )
 from ttmem.recording.meta import Meta
 from ttmem.recording.reader import CorePeak, Peak, RecordedBlock, Recording, Segment
-from ttmem.recording.writer import RecordingWriter
+from ttmem.recording.writer import RecordingWriter, remove_recording
 
 __all__ = [
     "Batch",
@@ -34,4 +34,5 @@ __all__ = [
     "RecordingWriter",
     "Segment",
     "WantedLives",
+    "remove_recording",
 ]

@@ -155,14 +155,17 @@ class Recording:
 
     @property
     def first_ns(self) -> int:
-        """CLOCK_MONOTONIC of the first event."""
-        return min(
-            (block.first_ns for _, _, block in self.blocks if block.kind == EVENTS and block.first_ns), default=0
-        )
+        """CLOCK_MONOTONIC of the first event; without any, of its beginning."""
+        found = [block.first_ns for _, _, block in self.blocks if block.kind == EVENTS and block.first_ns]
+        return min(found, default=self._began_ns)
 
     @property
     def last_ns(self) -> int:
-        return max((block.last_ns for _, _, block in self.blocks if block.kind == EVENTS), default=0)
+        return max((block.last_ns for _, _, block in self.blocks if block.kind == EVENTS), default=self._began_ns)
+
+    @property
+    def _began_ns(self) -> int:
+        return self.meta.began_ns - self.segments[0].blocks[0].wall_offset_ns
 
     def wall_ns(self, monotonic_ns: int) -> int:
         """By the clock of that moment: of the last block that had begun by then."""

@@ -10,6 +10,7 @@ and replaces its plain file under another name; a recorder that is killed leaves
 
 import fcntl
 import os
+import shutil
 import socket
 import threading
 import time
@@ -23,7 +24,7 @@ from ttmem.errors import CannotRecord
 from ttmem.recording.meta import META, SEALED, SEGMENT, Meta, read_meta, write_meta
 from ttmem.recording.sealing import seal, segment_numbers
 
-__all__ = ["RecordingWriter"]
+__all__ = ["RecordingWriter", "remove_recording"]
 
 _SEGMENT_BYTES = 48 << 20
 _RETRY_SECONDS = 1.0
@@ -155,6 +156,13 @@ def _sealed(path: Path) -> None:
 
 def _files_of(directory: Path, number: int) -> list[Path]:
     return [path for suffix in (SEALED, SEGMENT) if (path := directory / f"{number:06}{suffix}").exists()]
+
+
+def remove_recording(directory: Path) -> None:
+    """What is still being written is a CannotRecord, and stays."""
+    lock = _claimed(directory)
+    shutil.rmtree(directory)
+    os.close(lock)
 
 
 def _claimed(directory: Path) -> int:

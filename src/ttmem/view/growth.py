@@ -30,9 +30,13 @@ def leak_page(report: LeakReport, options: PageOptions, most: int) -> list[Line]
     """Leaks with their first survivors; then what was still held. `most` lines of each, 0 all."""
     lines = [*_series_lines(report.series)]
     if report.leaks:
-        lines.append((Span(f"{plural(len(report.leaks), 'line', 's')} alive more often after every run", Role.HIGH),))
+        lines.append(
+            (Span(f"{plural(len(report.leaks), 'line', 's')} alive more often {_when(report.series)}", Role.HIGH),)
+        )
     elif report.series:
-        lines.append((Span("no leak", Role.GOOD), Span(": no line is alive more often after every run", Role.DIM)))
+        lines.append(
+            (Span("no leak", Role.GOOD), Span(f": no line is alive more often {_when(report.series)}", Role.DIM))
+        )
     for leak in report.leaks[: most or None]:
         lines += [(), *_grown_table([leak], options), *_survivor_lines(leak.first_survivor, options)]
     lines += [*_more(len(report.leaks), most), *_held_lines(report.held, options, most)]
@@ -95,6 +99,11 @@ def _series_lines(series: Sequence[RunSeries]) -> Iterator[Line]:
         rounds = f"rounds of {one.name}" if one.is_inferred else f"runs of {one.name}"
         facts = f"{len(one.runs)} {rounds} compared at their ends, {plural(one.warmup_count, 'warm-up', 's')} left out"
         yield (Span(clean(facts), Role.TITLE), Span(f"  {clean(one.process)}", Role.DIM))
+
+
+def _when(series: Sequence[RunSeries]) -> str:
+    """Of runs that were left out nothing is said."""
+    return "after every run" if all(one.is_unbroken for one in series) else "in each compared run"
 
 
 def _grown_table(lines: Sequence[GrownLine], options: PageOptions) -> list[Line]:

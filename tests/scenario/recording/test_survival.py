@@ -14,6 +14,8 @@ import pytest
 
 from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from tests.support.timing.waiting import wait_until
+from ttmem.analysis.room.answers import RoomAnswer
+from ttmem.cli.recorded_answers import Asked, answered
 from ttmem.collector import Collector
 from ttmem.collector.recorded import Moment
 from ttmem.devices import Pool
@@ -142,13 +144,14 @@ def test_a_killed_recorder_leaves_what_it_had_written(nursery: Nursery, journals
         recorder.send_signal(signal.SIGKILL)
         recorder.communicate()
 
-    assert Recording(path).troubles == []
+    written = Recording(path)
+    assert written.troubles == []
     assert is_held(path, 200)
     again = Recorded(journals, path)
     allocate(reporter, target, 201, 50)
     again.take()
     again.writer.close()
-    assert len(Recording(path).segments) == 2
+    assert len(Recording(path).segments) == len(written.segments) + 1
     assert is_held(path, 250)
     reporter.kill()
 
@@ -216,6 +219,19 @@ def test_no_flipped_bit_is_taken_for_a_figure(small: Path) -> None:
                 assert highest(recording) <= expected
                 Moment(recording)
         data[at] ^= 1 << at % 8
+
+
+@pytest.mark.parametrize("answer", ["core", "holes", "floor", "headroom", "trace_safety", "advise"])
+def test_no_answer_about_room_is_sure_of_a_damaged_recording(small: Path, answer: str) -> None:
+    data = bytearray((small / "000001.blocks").read_bytes())
+    data[len(data) // 2] ^= 1
+    with changed(small, bytes(data)):
+        recording = Recording(small)
+        found = answered(answer, Asked(recording, ("site",), None, None, 0)).figures
+
+    assert isinstance(found, RoomAnswer)
+    assert found.certainty == "at_least"
+    assert recording.troubles[0] in found.why
 
 
 def test_the_oldest_segments_go_first_and_the_rest_is_whole(nursery: Nursery, journals: Path, tmp_path: Path) -> None:

@@ -18,8 +18,10 @@ from ttmem.analysis.room.cores import CoresReport
 from ttmem.analysis.room.floor import FloorReport, HeadroomReport
 from ttmem.analysis.room.holes import HolesReport
 from ttmem.analysis.room.traces import TraceReport
-from ttmem.recording import Recording
+from ttmem.collector import Collector
+from ttmem.recording import Meta, Recording, RecordingWriter
 from ttmem.snapshot.codec import decoded, encoded
+from ttmem.sources import Places
 
 PROGRAM = """
 import ttmem
@@ -113,6 +115,11 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
         (["{}", "--core", "three"], 2, "'three' is no core: give its x and y"),
         (["{}", "--holes", "--at", "peak"], 2, "--holes and --at are two questions: ask one"),
         (["{}", "--advise", "--chip", "7"], 2, "no chip 7 in this recording"),
+        (["{}", "--leaks", "--growth"], 2, "--leaks and --growth are two questions: ask one"),
+        (["{}", "--temporary", "--core", "fullest"], 2, "--temporary and --core are two questions: ask one"),
+        (["{}", "--leaks", "--by", "kind"], 2, "--leaks is by line: leave out --by"),
+        (["{}", "--peak", "trace"], 0, "nothing was held in trace"),
+        (["{}", "--peak", "l1_small", "--at", "step"], 0, "nothing was held in l1_small then"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(
@@ -167,6 +174,45 @@ def test_an_answer_is_read_back_as_it_was(journals: Path, recording: str, questi
     said = ttmem(journals, "report", recording, question, "--json").stdout.strip()
 
     assert encoded(decoded(said.encode(), kind)).decode() == said
+
+
+def test_a_recording_is_read_by_the_name_under_which_it_was_made(journals: Path, recording: str) -> None:
+    named = report(journals, recording.removesuffix(".ttmem"))
+
+    assert named["pools"][0]["size_bytes"] == 4 << 20
+
+
+def test_a_recording_without_incidents_is_explained_by_its_room(journals: Path, recording: str, tmp_path: Path) -> None:
+    explained = ttmem(journals, "explain", recording)
+    other = ttmem(journals, "explain", str(tmp_path))
+    wrong = ttmem(journals, "explain", recording, "--incident", "999999-1")
+
+    assert (explained.returncode, "No incidents" in explained.stdout) == (0, True)
+    assert (other.returncode, wrong.returncode) == (1, 2)
+    assert "not a recording" in other.stderr
+    assert "has no process 999999" in wrong.stderr
+
+
+def test_what_ended_before_is_not_in_a_recording_of_all(journals: Path, tmp_path: Path) -> None:
+    environ = {**os.environ, "TTMEM_DIR": str(journals), "TTMEM": "1"}
+    subprocess.run([sys.executable, "-c", PROGRAM], env=environ, check=True)
+
+    record(journals, "-o", str(tmp_path / "box"), "--for", "0.1s")
+    record(journals, "-o", str(tmp_path / "box"), "--append", "--for", "0.1s")
+
+    assert report(journals, str(tmp_path / "box"))["pools"] == []
+    assert Recording(tmp_path / "box.ttmem").row_count == 0
+
+
+def test_a_recording_that_goes_on_is_not_replaced(journals: Path, recording: str) -> None:
+    collector = Collector(Places(uid=os.geteuid(), directory=str(journals)))
+    writer = RecordingWriter(Path(recording), collector.ledger, meta=Meta())
+    forced = ttmem(journals, "record", "-o", recording, "--force", "--for", "1s")
+    writer.close()
+
+    assert forced.returncode == 1
+    assert "another recorder is writing this recording" in forced.stderr
+    assert (Path(recording) / "meta.json").exists()
 
 
 def test_a_recorded_program_is_asked_for_a_large_ring(journals: Path, tmp_path: Path) -> None:

@@ -33,6 +33,11 @@ class RunSeries(Struct, frozen=True, kw_only=True):
     unsure_count: Count  # left out because they ended while the process could not be followed
     runs: tuple[Count, ...]  # which were compared, from 1
 
+    @property
+    def is_unbroken(self) -> bool:
+        """Whether no run was left out between the first compared one and the last."""
+        return not self.runs or self.runs[-1] - self.runs[0] == len(self.runs) - 1
+
 
 class Survivor(Struct, frozen=True, kw_only=True):
     """The first allocation that was made after the first compared run and is alive at the end of the last."""
@@ -60,7 +65,7 @@ class GrownLine(Struct, frozen=True, kw_only=True):
     line: str  # the line that asked and the one that called it; the operation where no line is known
     counts: tuple[Count, ...]
     sizes: tuple[Count, ...]  # bytes
-    bytes_per_run: Number  # from the first compared run to the last
+    bytes_per_run: Number  # from the first compared run to the last, with those that were left out between
     first_survivor: Survivor | None
 
 
@@ -89,7 +94,7 @@ class HeldLine(Struct, frozen=True, kw_only=True):
 
 
 class LeakReport(Answer, frozen=True, kw_only=True):
-    """Lines whose live count rises with every run of a phase; beside them what was still held at the end."""
+    """Lines whose live count rises with every compared run of a phase; beside them what was still held at the end."""
 
     path: str
     series: tuple[RunSeries, ...]

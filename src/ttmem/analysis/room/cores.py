@@ -13,7 +13,7 @@ class CoreHighest(Struct, frozen=True, kw_only=True):
     chips: tuple[ChipName, ...]
     core: tuple[Count, Count] | None  # its x and y; None: no core differed from the others
     when: RunTime
-    size_bytes: Count  # buffers, circular buffers of the program that ran there last, kernel ring
+    size_bytes: Count  # buffers, circular buffers of the program that ran there last, kernel ring; each address once
     core_bytes: Count | None  # what a core has for these
     ring_bytes: Count
     buffer_bytes: Count  # L1 and L1_SMALL on that core
@@ -21,6 +21,11 @@ class CoreHighest(Struct, frozen=True, kw_only=True):
     listed_bytes: Count  # what all of `sums` are together
     sums: tuple[AliveSum, ...]  # bytes on that core, the largest first
     more_sum_count: Count
+
+    @property
+    def shared_bytes(self) -> int:
+        """What the parts are together beyond the whole: several lie at these addresses."""
+        return max(0, self.ring_bytes + self.buffer_bytes + self.circular_bytes - self.size_bytes)
 
 
 class CoresReport(RoomAnswer, frozen=True, kw_only=True):

@@ -12,7 +12,9 @@ from ttmem.cli.common.progress import reading
 if TYPE_CHECKING:
     from ttmem.recording import Recording
 
-__all__ = ["Growing", "growing_options", "show_growing"]
+__all__ = ["GROWING", "Growing", "growing_options", "show_growing"]
+
+GROWING = ("leaks", "growth", "temporary")
 
 
 class Growing(NamedTuple):
@@ -25,11 +27,11 @@ class Growing(NamedTuple):
 
 
 def growing_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags; they become `growing` ("leaks", "growth", "temporary" or None) and `warmup_count`."""
+    """A flag for each of `GROWING`, and `warmup_count`."""
     options = (
-        click.option("--leaks", "growing", flag_value="leaks", help="Lines that are alive more often after every run."),
-        click.option("--growth", "growing", flag_value="growth", help="What changed between equal phases."),
-        click.option("--temporary", "growing", flag_value="temporary", help="Buffers that were freed again at once."),
+        click.option("--leaks", is_flag=True, help="Lines that are alive more often after every run."),
+        click.option("--growth", is_flag=True, help="What changed between equal phases."),
+        click.option("--temporary", is_flag=True, help="Buffers that were freed again at once."),
         click.option(
             "--warmups",
             "warmup_count",

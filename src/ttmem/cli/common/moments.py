@@ -30,7 +30,14 @@ def moment_ns(
     from ttmem.collector.recorded import Moment
 
     if text == "peak":
-        return Moment(recording, peak=highest_peak(recording, pool, chip, hint=hint)).monotonic_ns
+        peak = highest_peak(recording, pool, chip, hint=hint)
+        if peak.is_of_gap:
+            raise click.BadParameter(
+                "the peak is of a time that could not be followed: what was alive then is not known; "
+                "ask for another moment, such as +12.5s",
+                param_hint=hint,
+            )
+        return Moment(recording, peak=peak).monotonic_ns
     if match := _OFFSET.fullmatch(text):
         at = recording.first_ns + round(float(match[1]) * 1e9)
     elif match := _INCIDENT.fullmatch(text):

@@ -1,6 +1,5 @@
 """A recording beside what is collected: a thread follows the journals, and every 50 ms what happened is written."""
 
-import shutil
 import signal
 import sys
 import threading
@@ -12,23 +11,23 @@ from pathlib import Path
 import click
 
 from ttmem import __version__
+from ttmem.cli.common.recordings import SUFFIX
 from ttmem.collector import Collector
 from ttmem.collector.recorded import keep_incidents
 from ttmem.errors import CannotRecord
-from ttmem.recording import Meta, RecordingWriter
+from ttmem.recording import Meta, RecordingWriter, remove_recording
 
 __all__ = ["LiveRecording", "checked_output", "ended_by_ctrl_c", "record_until_interrupted"]
 
 _FLUSH_SECONDS = 0.05
 _LOOK_SECONDS = 0.02  # a program may report two million events a second from its first call on
 _SHOW_SECONDS = 0.1
-_SUFFIX = ".ttmem"
 
 
 def checked_output(path: Path, *, is_forced: bool, is_continued: bool = False) -> Path:
     """The directory of a recording, which must not be there yet; with force, an older recording goes."""
     if path.name and not path.suffix:
-        path = path.with_name(path.name + _SUFFIX)
+        path = path.with_name(path.name + SUFFIX)
     if not path.exists():
         return path
     is_recording = path.is_dir() and (path / "meta.json").exists()
@@ -41,7 +40,7 @@ def checked_output(path: Path, *, is_forced: bool, is_continued: bool = False) -
         )
     if not is_recording:
         raise CannotRecord(f"{path} is there and is no recording, so --force does not remove it; choose another name")
-    shutil.rmtree(path)
+    remove_recording(path)
     return path
 
 

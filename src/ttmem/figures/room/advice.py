@@ -8,7 +8,7 @@ from ttmem.collector.chips import bank_sizes
 from ttmem.collector.rows.regions import bank_count, core_bytes, pool_bounds
 from ttmem.devices import Pool
 from ttmem.figures.room.kv import kv_advice
-from ttmem.figures.room.run import Run
+from ttmem.figures.room.run import Run, says_damage
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.values import replace
 
@@ -20,6 +20,7 @@ _REGIONS: tuple[tuple[Setting, Pool, bool], ...] = (
 )
 
 
+@says_damage
 def advice_report(run: Run) -> AdviceReport:
     """What each chip would have needed; chips that need the same stand together."""
     advice: list[Advice] = []
@@ -114,6 +115,8 @@ def _sure(run: Run, refused: Sequence[Incident]) -> tuple[Certainty, str]:
         return "at_least", "memory ran out there: the run needed more than it got"
     if run.recording.lost_record_count:
         return "at_least", "records were lost: something may have reached farther meanwhile"
+    if run.recording.troubles:
+        return "at_least", "a part of the recording cannot be read: something may have reached farther meanwhile"
     return "measured", "the farthest that any allocation reached"
 
 

@@ -8,7 +8,7 @@ from ttmem.collector.recorded import Moment, OnCore
 from ttmem.collector.watched import core_peaks
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
-from ttmem.figures.room.run import Rows, Run
+from ttmem.figures.room.run import Rows, Run, says_damage
 from ttmem.recording import CorePeak
 
 __all__ = ["cores_report"]
@@ -16,6 +16,7 @@ __all__ = ["cores_report"]
 _MEASURED = "looked at behind every event that could have made it higher"
 
 
+@says_damage
 def cores_report(run: Run, *, by: Sequence[ByWord], asked: tuple[int, int] | None, most: int) -> CoresReport:
     """Every chip's own highest; `asked`: of that core alone. A core that is not on these chips is a SelectionError."""
     if asked is not None:
@@ -51,6 +52,7 @@ def _highest(run: Run, peaks: list[CorePeak], by: Sequence[ByWord], most: int) -
     sums = summed(entries, by)
     ring = (usage.device.kernel_ring_bytes or 0) if usage.device.open_count else 0
     buffers = sum(one.size_bytes for one in found if one.pool is not Pool.CB)
+    circular = sum(one.size_bytes for one in found if one.pool is Pool.CB)
     return CoreHighest(
         chips=run.names(one.chip for one in peaks),
         core=peak.core,
@@ -59,7 +61,7 @@ def _highest(run: Run, peaks: list[CorePeak], by: Sequence[ByWord], most: int) -
         core_bytes=usage.core_bytes,
         ring_bytes=ring,
         buffer_bytes=buffers,
-        circular_bytes=max(0, peak.size_bytes - ring - buffers),
+        circular_bytes=max(circular, peak.size_bytes - ring - buffers),
         listed_bytes=sum(one.size_bytes for one in sums),
         sums=tuple(sums[: most or None]),
         more_sum_count=max(0, len(sums) - most) if most else 0,

@@ -20,7 +20,7 @@ from ttmem.collector.chips import bank_sizes
 from ttmem.collector.rows.regions import pool_bounds
 from ttmem.collector.watched import Room
 from ttmem.devices import Kind, Pool
-from ttmem.figures.room.run import LifeNames, Rows, Run
+from ttmem.figures.room.run import LifeNames, Rows, Run, says_damage
 from ttmem.recording import Batch, LifeFlag
 from ttmem.snapshot.values import Hex
 
@@ -38,6 +38,7 @@ class _Buffer(NamedTuple):
     key: tuple[int, ...]  # of its name
 
 
+@says_damage
 def floor_report(run: Run, *, by: Sequence[ByWord], most: int) -> FloorReport:
     """Exact: of every L1 buffer it is known when it began and ended."""
     reader = run.lives(events=())
@@ -135,6 +136,7 @@ def _setters(lives: list[_Buffer], stays: list[Stay], named: LifeNames) -> list[
     return sorted(found, key=lambda one: (one.lowest_address, -one.floor_ns, one.names))
 
 
+@says_damage
 def headroom_report(run: Run, *, by: Sequence[ByWord]) -> HeadroomReport:
     """Exact for launches; the headroom that is planned, at some instants."""
     planned: dict[int, list[CoursePoint]] = {}

@@ -7,13 +7,14 @@ from ttmem.analysis.room.holes import HolePoint, HolesReport, Pin, PoolHoles, Sp
 from ttmem.collector.chips import bank_sizes
 from ttmem.collector.rows.regions import bank_count, pool_bounds
 from ttmem.devices import Pool
-from ttmem.figures.room.run import Row, Rows, Run
+from ttmem.figures.room.run import Row, Rows, Run, says_damage
 
 __all__ = ["holes_report", "worst_holes"]
 
 _POOLS = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE)
 
 
+@says_damage
 def holes_report(run: Run, *, by: Sequence[ByWord], pool: Pool | None, most: int) -> HolesReport:
     """Each pool of each chip at the instant at which most of it was free and not usable for one buffer."""
     found = []

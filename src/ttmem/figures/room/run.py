@@ -1,10 +1,11 @@
 """A recorded run that is asked several things: its chips and moments are found once."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ttmem.analysis.alive import BY_WORDS, ByWord, Entry, Phases, names_of
-from ttmem.analysis.room.answers import RunTime
+from ttmem.analysis.room.answers import RoomAnswer, RunTime
 from ttmem.collector.recorded import KeptIncidents, Moment
 from ttmem.collector.watched import Walk, walked
 from ttmem.devices import Kind
@@ -13,14 +14,16 @@ from ttmem.recording import Batch, LifeProcess, Lives, Peak, PhaseRun, Recording
 from ttmem.snapshot import DeviceUsage, ProcessUsage
 from ttmem.snapshot.incidents import Incident, Site
 from ttmem.snapshot.selection import device_test, known_devices
-from ttmem.snapshot.values import ChipName, Device, TimeNs, place_of
+from ttmem.snapshot.values import ChipName, Device, TimeNs, place_of, replace
 
-__all__ = ["LifeNames", "Row", "Rows", "Run", "site_line"]
+__all__ = ["LifeNames", "Row", "Rows", "Run", "says_damage", "site_line"]
 
 INSTANTS = 60
 _PROGRAM_ZERO = 0xFFFF_FFFF_FFFF  # the program whose number is 0
 _COLUMNS: dict[ByWord, str] = {word: word for word in BY_WORDS} | {"chip": "chips", "core": "core_set"}
 _Key = TypeVar("_Key", bound=Hashable)
+_Answer = TypeVar("_Answer", bound=RoomAnswer)
+_Asked = ParamSpec("_Asked")
 
 Row = Sequence[Any]
 
@@ -81,6 +84,20 @@ class Run:
 
     def lives(self, **limits: Any) -> Lives:
         return Lives(self.recording, **limits)
+
+
+def says_damage(report: Callable[Concatenate[Run, _Asked], _Answer]) -> Callable[Concatenate[Run, _Asked], _Answer]:
+    """Of a recording that cannot all be read, no answer is more than "at least"."""
+
+    @wraps(report)
+    def said(run: Run, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
+        answer, troubles = report(run, *args, **named), run.recording.troubles
+        if not troubles:
+            return answer
+        why = f"a part of the recording cannot be read ({'; '.join(troubles)}); of the rest: {answer.why}"
+        return replace(answer, certainty="at_least", why=why)
+
+    return said
 
 
 def _chosen(devices: Iterable[DeviceUsage], word: str | None) -> dict[int, DeviceUsage]:

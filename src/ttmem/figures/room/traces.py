@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ttmem.analysis.alive import AliveSum, ByWord
 from ttmem.analysis.room.traces import TraceLife, TraceReport
 from ttmem.devices import BANKED_POOLS, Kind
-from ttmem.figures.room.run import LifeNames, Run
+from ttmem.figures.room.run import LifeNames, Run, says_damage
 from ttmem.recording import Batch, Event, EventKind, LifeFlag, Lives
 from ttmem.snapshot.values import ChipId
 
@@ -48,6 +48,7 @@ class _Trace:
         return at < len(self.replays) and (not made.end or self.replays[at] < made.end)
 
 
+@says_damage
 def trace_report(run: Run, *, by: Sequence[ByWord], most: int) -> TraceReport:
     """Every trace that was captured."""
     reader = run.lives(events=_KINDS)

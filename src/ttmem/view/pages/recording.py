@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ttmem.analysis.alive import PoolAlive, RecordingReport
+from ttmem.devices import Pool
 from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.room.words import name_cells, name_columns, seconds_text
@@ -12,9 +13,9 @@ from ttmem.view.texts import clock_text, count_text, plural, share_text, size_te
 __all__ = ["doubts", "pool_title", "recording_page"]
 
 
-def recording_page(report: RecordingReport, options: PageOptions) -> list[Line]:
-    """All lines, top to bottom."""
-    lines = [*_heading(report)]
+def recording_page(report: RecordingReport, options: PageOptions, asked: Pool | None = None) -> list[Line]:
+    """All lines, top to bottom; `asked`: only that pool was."""
+    lines = [*_heading(report, asked)]
     for pool in report.pools:
         lines += [(), *_pool(pool, report, options)]
     found = list(doubts(report))
@@ -23,7 +24,7 @@ def recording_page(report: RecordingReport, options: PageOptions) -> list[Line]:
     return lines
 
 
-def _heading(report: RecordingReport) -> Iterator[Line]:
+def _heading(report: RecordingReport, asked: Pool | None) -> Iterator[Line]:
     name = " ".join(report.command) or report.label or report.path
     events = plural(report.event_count, "event", "s")
     facts = (
@@ -32,7 +33,13 @@ def _heading(report: RecordingReport) -> Iterator[Line]:
     )
     yield (Span(clean(name), Role.TITLE), Span(f"  {facts}", Role.DIM))
     if not report.pools:
-        yield cell("nothing was alive then" if not report.is_of_peaks else "no device memory was held", Role.DIM)
+        yield cell(_nothing(report, asked), Role.DIM)
+
+
+def _nothing(report: RecordingReport, asked: Pool | None) -> str:
+    if asked is not None:
+        return f"nothing was held in {asked.word}{'' if report.is_of_peaks else ' then'}"
+    return "no device memory was held" if report.is_of_peaks else "nothing was alive then"
 
 
 def pool_title(pool: PoolAlive, *, is_of_peaks: bool) -> Line:

@@ -93,3 +93,11 @@ def test_a_pool_and_a_chip_can_be_chosen(capsys: pytest.CaptureFixture[str], rec
     assert document(capsys, recording, "--leaks", "--chip", "0x61")["leaks"] != []
     assert run_program(["report", recording, "--leaks", "--chip", "9"]) == 2
     assert "no chip 9 in this recording" in capsys.readouterr().err
+
+
+def test_a_chip_without_an_index_is_called_by_its_id(capsys: pytest.CaptureFixture[str], recording: str) -> None:
+    [leak] = document(capsys, recording, "--leaks")["leaks"]
+
+    assert [chip["index"] for chip in leak["chips"]] == [None]
+    assert "0x0000000000000061" in told(capsys, recording, "--leaks")
+    assert "0x0000000000000061" in told(capsys, recording, "--growth")

@@ -40,4 +40,5 @@ def _parts(core: CoreHighest) -> Line:
         f"circular buffers of the program that ran last {size_text(core.circular_bytes)}",
         f"kernel ring {size_text(core.ring_bytes)}",
     )
-    return cell(f"  {', '.join(parts)}", Role.DIM)
+    shared = f"; {size_text(core.shared_bytes)} where several lie are counted once above" if core.shared_bytes else ""
+    return cell(f"  {', '.join(parts)}{shared}", Role.DIM)

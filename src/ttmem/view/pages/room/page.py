@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.analysis.alive import AliveSum, ByWord, PoolAlive
+from ttmem.analysis.growth import RunSeries
 from ttmem.analysis.room.page import IncidentLine, ProgramCache, RecordedPage
 from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
@@ -98,16 +99,22 @@ def _line(word: ByWord, sums: Sequence[AliveSum], more: int, pool: PoolAlive, op
 def _growth(page: RecordedPage) -> Iterator[Line]:
     """Leaks in one line each, or that there are none."""
     for one in page.leaks[:_LEAKS]:
-        phase = next((series for series in page.compared if series.name == one.phase), None)
+        phase = next((its for its in page.compared if (its.process, its.name) == (one.process, one.phase)), None)
         runs = f" ({plural(len(phase.runs), 'run', 's')}{', inferred' if phase.is_inferred else ''})" if phase else ""
         yield (
             Span(f"{devices_word(one.chips)} {one.pool.word}", Role.INDEX),
-            Span(f"  {signed_text(one.bytes_per_run)} more after every run", Role.HIGH),
+            Span(f"  {signed_text(one.bytes_per_run)} more {_when(phase)}", Role.HIGH),
             Span(f" of {clean(one.phase)}{runs}  {name_text(one.line.partition(chr(10))[0], 'site') or 'not known'}"),
         )
     if not page.leaks and page.compared:
         names = ", ".join(dict.fromkeys(clean(one.name) for one in page.compared[:_LEAKS]))
-        yield cell(f"no line is alive more often after every run of {names}", Role.DIM)
+        runs = "after every run" if all(one.is_unbroken for one in page.compared) else "in each compared run"
+        yield cell(f"no line is alive more often {runs} of {names}", Role.DIM)
+
+
+def _when(phase: RunSeries | None) -> str:
+    """Of runs that were left out nothing is said."""
+    return "after every run" if phase is None or phase.is_unbroken else "a run, in each compared run"
 
 
 def _programs(cache: ProgramCache) -> Line:
@@ -132,7 +139,7 @@ def _incidents(page: RecordedPage) -> Iterator[Line]:
 def _incident(one: IncidentLine) -> Line:
     asked = f"  {size_text(one.requested_bytes)} asked" if one.requested_bytes is not None else ""
     free = f", largest free block {size_text(one.largest_free_bytes)}" if one.largest_free_bytes is not None else ""
-    again = f", {one.repeat_count:,} times more" if one.repeat_count else ""
+    again = f", {plural(one.repeat_count, 'time', 's')} more" if one.repeat_count else ""
     return (
         Span(one.name, Role.INDEX),
         Span(f"  {_KINDS[one.kind]} in {one.memory}", Role.FULL),
