@@ -75,7 +75,7 @@ Recorded = JournalFile | KeptIncidents
 def _recorded(path: str) -> Recorded:
     """A journal, or a recording, which is a directory."""
     place = named_recording(Path(path))
-    return KeptIncidents(place) if place.is_dir() else JournalFile(path)
+    return KeptIncidents(place) if os.path.isdir(place) else JournalFile(path)
 
 
 _PID = re.compile(r"(\d+)(?:-(\d+))?")

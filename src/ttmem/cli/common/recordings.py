@@ -14,7 +14,12 @@ SUFFIX = ".ttmem"
 def named_recording(path: Path) -> Path:
     """With the suffix, where only that is there."""
     longer = path.with_name(path.name + SUFFIX) if path.name else path
-    return longer if not (path / "meta.json").exists() and (longer / "meta.json").exists() else path
+    return longer if not _is_recording(path) and _is_recording(longer) else path
+
+
+def _is_recording(path: Path) -> bool:
+    """False also where this user may not look."""
+    return os.path.isfile(path / "meta.json")
 
 
 class RecordingName(click.Path):
