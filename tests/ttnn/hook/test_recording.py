@@ -46,6 +46,8 @@ def test_what_a_recording_has_alive_is_what_the_runtime_had(hooked_of: StartedHo
     writer = RecordingWriter(tmp_path / "run.ttmem", collector.ledger, meta=Meta())
     noted: list[tuple[int, int, Counter[tuple[int, str]]]] = []
     with hooked.opened(l1_small=L1_SMALL, trace=TRACE) as device:
+        assert collector.wait_settled(PATIENCE_SECONDS)  # a process that other tests used has a long history
+        writer.flush()
         requests = turns(5, grid=device.grid, dram_bank_count=device.views["DRAM"][0], steps=STEPS)
         for request in islice(requests, MOMENTS):
             answer = hooked.ask(request)
