@@ -11,15 +11,14 @@ differ, and how many figures that were.
 import os
 import random
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.monitored.cards import cards_of, figures_in
 from tests.support.monitored.expected import expected_of, wrong_in
+from tests.support.recorded.recorded_run import RecordedRun
 from ttmem import GraphTracker
-from ttmem.collector import Collector
 from ttmem.collector.recorded import Moment
 from ttmem.devices import BufferType, Pool
 from ttmem.figures.recorded import moment_report
@@ -30,8 +29,7 @@ from ttmem.metal.workloads import WORKLOADS, Player
 from ttmem.monitor.feed import frame_of
 from ttmem.monitor.settings import Settings
 from ttmem.monitor.state import MonitorState
-from ttmem.recording import Meta, Recording, RecordingWriter
-from ttmem.sources import Places
+from ttmem.recording import Recording
 from ttmem.view.picture import picture
 
 MOMENTS = 50
@@ -73,19 +71,16 @@ def truth_of(mesh: MeshDevice) -> list[dict[str, Any]]:
     return truths
 
 
-class Story:
+class Story(RecordedRun):
     """A recorded run and the moments that were noted of it."""
 
     def __init__(self, directory: Path) -> None:
-        self.path = directory / "story.ttmem"
-        self.collector = Collector(Places(uid=os.geteuid(), directory=str(directory)))
-        self.writer = RecordingWriter(self.path, self.collector.ledger, meta=Meta())
+        super().__init__(directory)
         self.noted: list[Noted] = []
 
     def note(self, mesh: MeshDevice) -> None:
-        self.collector.wait_settled()
-        self.writer.flush()
-        self.noted.append(Noted(time.monotonic_ns(), truth_of(mesh)))
+        with self.still() as at_ns:
+            self.noted.append(Noted(at_ns, truth_of(mesh)))
 
     def play(self, name: str, share: float, chance: random.Random) -> None:
         with GraphTracker() as tracker:

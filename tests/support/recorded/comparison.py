@@ -10,21 +10,19 @@ many moments were compared, how many rows were recorded and how many records wer
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.recorded.lives import compare_held, compare_lives
+from tests.support.recorded.recorded_run import RecordedRun
 from tests.support.tracked.agreement import differences
 from ttmem import GraphTracker
-from ttmem.collector import Collector
 from ttmem.collector.recorded import Moment
 from ttmem.devices import Pool
 from ttmem.metal import MeshDevice
 from ttmem.metal.workloads import WORKLOADS, Player
-from ttmem.recording import Meta, Recording, RecordingWriter
+from ttmem.recording import Recording
 from ttmem.snapshot import Snapshot
-from ttmem.sources import Places
 
 
 class Noted(NamedTuple):
@@ -60,24 +58,18 @@ def fullest_in(snapshot: Snapshot) -> dict[int, int | None]:
     return {usage.device.unique_id: usage.fullest_core_bytes for usage in snapshot.devices}
 
 
-class Story:
+class Story(RecordedRun):
     """A recorded run and the moments that were noted of it."""
 
     def __init__(self, directory: Path) -> None:
-        self.path = directory / "story.ttmem"
-        self.collector = Collector(Places(uid=os.geteuid(), directory=str(directory)))
-        self.writer = RecordingWriter(self.path, self.collector.ledger, meta=Meta())
+        super().__init__(directory)
         self.noted: list[Noted] = []
 
     def note(self, mesh: MeshDevice) -> None:
-        self.collector.wait_settled()
-        self.writer.flush()
-        at_ns = time.monotonic_ns()  # between two events, and near neither: stamps are converted to a few microseconds
-        snapshot = self.collector.snapshot()
-        alive = alive_in(self.collector.ledger, snapshot)
-        self.noted.append(Noted(at_ns, true_use(mesh), alive, fullest_in(snapshot)))
-        self.collector.tick()  # looked at again, nothing had happened until then: no gap begins before
-        self.writer.flush()
+        with self.still() as at_ns:
+            snapshot = self.collector.snapshot()
+            alive = alive_in(self.collector.ledger, snapshot)
+            self.noted.append(Noted(at_ns, true_use(mesh), alive, fullest_in(snapshot)))
 
     def compare(self, *, has_gaps: bool) -> None:
         recording = Recording(self.path)
