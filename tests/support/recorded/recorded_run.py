@@ -21,7 +21,7 @@ class RecordedRun:
 
     @contextmanager
     def still(self) -> Iterator[int]:
-        """A moment (CLOCK_MONOTONIC) between two events, and near neither: stamps are converted to a few microseconds."""
+        """A moment (CLOCK_MONOTONIC) between two events and near neither: stamps are exact to a few microseconds."""
         self.collector.wait_settled()
         self.writer.flush()
         yield time.monotonic_ns()
