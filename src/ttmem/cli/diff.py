@@ -38,7 +38,13 @@ def _by_words(context: click.Context, param: click.Parameter, value: str) -> "tu
 @click.command(short_help="Show what changed between two recordings.")
 @click.argument("before", type=RecordingName())
 @click.argument("after", type=RecordingName())
-@click.option("--by", callback=_by_words, default="site", metavar="WORDS", help="site,operation,phase,kind,tensor,...")
+@click.option(
+    "--by",
+    callback=_by_words,
+    default="site",
+    metavar="WORDS",
+    help="Lines by these: site (if not given), operation, phase, kind, tensor, ...",
+)
 @click.option("--pool", "pool_word", type=click.Choice(_PEAK_POOLS), help="Only this pool.")
 @click.option(
     "--max-growth", callback=amount, metavar="AMOUNT", help="Exit code 5 if a pool's highest grew more: 1%, 64MiB."

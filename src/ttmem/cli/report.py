@@ -77,7 +77,9 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
 @click.argument("path", type=RecordingName(), metavar="RECORDING")
 @click.option("--peak", "pool_word", type=click.Choice(_PEAK_POOLS), help="Only this pool.")
 @click.option("--chip", metavar="CHIP", help="Only this chip, named as for ttmem ps -i.")
-@click.option("--at", "moment", metavar="WHEN", help="All pools at 14:03:07, +12.5s, peak, incident:PID-N or PHASE.")
+@click.option(
+    "--at", "moment", metavar="WHEN", help="All pools at 14:03:07, +12.5s, +100ms, peak, incident:PID-N or PHASE."
+)
 @click.option(
     "--core", "core", callback=_core, metavar="X,Y", help="A core at its highest; fullest: that of each chip."
 )
@@ -86,7 +88,7 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
     "--by",
     callback=_by_words,
     metavar="WORDS",
-    help="site,operation,phase,kind,program,thread,process,chip,core",
+    help="Sums by these: site, operation, phase, kind, program, thread, process, tensor, chip, core.",
 )
 @click.option("--all", "is_whole", is_flag=True, help="All sums, not the largest five.")
 @growing_options

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -153,12 +154,13 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
 
     record(journals, "--redact", "-o", str(path), "--", sys.executable, str(script), "--secret-argument")
 
-    report(journals, str(path))
+    named = report(journals, str(path))["processes"]
     unpacked = b"".join(segment.plain(block) for segment in Recording(path).segments for block in segment.blocks)
     files = b"".join(file.read_bytes() for file in path.iterdir())
     assert b"<module>" in unpacked  # which line asked is still there
     assert b"model.py" not in unpacked + files
     assert b"secret" not in unpacked + files
+    assert [word for word in named if not re.fullmatch(r"pid \d+", word)] == []
     assert str(tmp_path).encode() not in unpacked + files
 
 
