@@ -111,7 +111,7 @@ def short_text(incident: Incident) -> str:
         end, lowest = incident.cb_end_address, incident.lowest_buffer_address
         if end is None or lowest is None or end <= lowest:
             return ""
-        return f"{size_text(end - lowest)} per core do not fit"
+        return f"L1: {size_text(end - lowest)} per core do not fit"
     if incident.kind == "unsafe_replay":
         return f"over a buffer of {size_text(incident.requested_bytes)}" if incident.requested_bytes else ""
     is_per_core = is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None

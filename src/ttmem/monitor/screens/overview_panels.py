@@ -7,14 +7,14 @@ from ttmem.devices import Pool
 from ttmem.monitor.parts.chips.cards import GUTTER, framed, placed
 from ttmem.monitor.parts.chips.figures import ChipView, launches_together, of_text
 from ttmem.monitor.parts.drawing import RECORDED, DrawArea, MonitorFrame, shown_name
-from ttmem.monitor.parts.news import KIND_WORDS, fresh_count, incident_count, news_of
+from ttmem.monitor.parts.news import KIND_WORDS, fresh_count, incident_count, news_of, short_text
 from ttmem.monitor.parts.process_entries import entries_of
 from ttmem.monitor.parts.process_list import ListedEntry, in_order, table_for
 from ttmem.snapshot.incidents import incident_name
 from ttmem.snapshot.usage import Snapshot
 from ttmem.view.bars import graph
 from ttmem.view.device_tables import device_word
-from ttmem.view.incidents.lines import Told
+from ttmem.view.incidents.lines import Told, lines_of
 from ttmem.view.incidents.words import chips_text, headline, site_text
 from ttmem.view.table import Line, Role, Span, clipped, fitted, width_of
 from ttmem.view.texts import clock_text, label_text, plural, share_text, tight_count_text
@@ -24,6 +24,8 @@ __all__ = ["heading", "legend_lines", "panels"]
 _FRAMED = 100  # columns from which on there are frames
 _ENTRIES_MOST = 8
 _GRAPH_LEAST, _GRAPH_MOST = 2, 14  # rows
+_BLOCK_ROWS = 4  # an incident in words: when and where, how much, who asked
+_INCIDENTS_LEAST = 2  # lines of incidents that processes leave room for
 _LAST = "last 60 s"
 
 
@@ -127,16 +129,19 @@ def legend_lines(area: DrawArea) -> list[Line]:
 
 
 def panels(frame: MonitorFrame, chips: Sequence[ChipView], area: DrawArea, height: int) -> list[Line]:
-    """Processes, and below them what there is room for."""
+    """Processes, and below them what there is room for: incidents before graphs, and never without a line of each."""
     is_framed = area.width >= _FRAMED
     around = 2 if is_framed else 1
-    lines = _processes(frame, area, height, around, is_framed=is_framed)
+    told = news_of(frame)
+    lines = _processes(frame, area, height - min(len(told), _INCIDENTS_LEAST), around, is_framed=is_framed)
     left = height - len(lines)
+    if told and left < around + (_BLOCK_ROWS if is_framed else _GRAPH_LEAST):
+        return [*lines, *_incident_lines(told, frame, area, left)]
     if left < around + _GRAPH_LEAST:
         return lines
     rows = min(_GRAPH_MOST, left - around)
     if not is_framed:
-        latest = _latest(frame, area, area.width, rows) if news_of(frame) else []
+        latest = _latest(frame, area, area.width, rows) if told else []
         left -= len(latest)
         graphs = _launches(chips, area, area.width, min(rows, left - around)) if left >= around + _GRAPH_LEAST else []
         return [*lines, *latest, *graphs]
@@ -144,7 +149,7 @@ def panels(frame: MonitorFrame, chips: Sequence[ChipView], area: DrawArea, heigh
     halves = [
         _dram(frame, chips, area, width, rows),
         _latest(frame, area, area.width - GUTTER - width, rows)
-        if news_of(frame)
+        if told
         else _launches(chips, area, area.width - GUTTER - width, rows),
     ]
     return [*lines, *((*one, Span(" " * GUTTER), *other) for one, other in zip(*halves, strict=True))]
@@ -223,12 +228,26 @@ def _latest(frame: MonitorFrame, area: DrawArea, width: int, rows: int) -> list[
         block = _incident_block(one, frame, area, width - 4)
         if lines and len(lines) + len(block) > rows:
             break
-        lines += block if len(block) <= rows else [*block[: rows - 1], block[-1]]  # who asked is never left out
+        if len(block) > rows:  # in fewer words; who asked is never left out
+            brief = short_text(one.incident)
+            block = [block[0], *([(Span(f"   {brief}"),)] if brief and rows > 2 else []), block[-1]]
+        lines += block
     lines = lines[:rows]
     if area.width >= _FRAMED:  # beside another panel of that height
         lines += [()] * (rows - len(lines))
     role = Role.FULL if any(one.is_fresh for one in told) else Role.FRAME
-    return _panel(lines, width, "Latest incidents", "7 shows all", area, role=role)
+    return _panel(lines, width, "Latest incidents", "press 7 for all", area, role=role)
+
+
+def _incident_lines(told: Sequence[Told], frame: MonitorFrame, area: DrawArea, rows: int) -> list[Line]:
+    """A line for each of the newest incidents, and how many more there are."""
+    assert frame.overview is not None
+    shown = told if len(told) <= rows else told[: max(1, rows - 1)]
+    devices = [usage.device for usage in frame.overview.devices]
+    lines = lines_of(shown, devices, area.width, is_ascii=area.is_ascii)
+    if len(shown) < len(told):
+        lines.append((Span(f" and {plural(len(told) - len(shown), 'more incident', 's')}, press 7", Role.DIM),))
+    return lines[:rows]
 
 
 def _incident_block(one: Told, frame: MonitorFrame, area: DrawArea, width: int) -> list[Line]:
@@ -241,7 +260,7 @@ def _incident_block(one: Told, frame: MonitorFrame, area: DrawArea, width: int) 
     who = shown_name(label_text(one.label), area.is_ascii)
     what = f" {mark} {clock_text(one.time_ns)}  {KIND_WORDS[incident.kind]}"
     number = f"  {where}  incident {incident_name(one.pid, incident)}"
-    forms = (f"{number}  {who}", number, f"  {where}  {who}")
+    forms = (f"{number}  {who}", number, f"  {where.removesuffix(' (one mesh)')}  {incident_name(one.pid, incident)}")
     head = Span(what, role), Span(next((text for text in forms if width_of(what + text) <= width), forms[-1]))
     text = shown_name(headline(incident, devices).partition(", ")[2], area.is_ascii)
     lines = [fitted(head, width)]
