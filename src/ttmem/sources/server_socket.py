@@ -257,10 +257,6 @@ class ServerFeed:
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ttmem-server-socket", daemon=True)
 
-    @property
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
-
     def start(self) -> None:
         self._thread.start()
 

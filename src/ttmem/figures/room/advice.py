@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ttmem.analysis.room.advice import Advice, AdviceReport, Setting, farthest
 from ttmem.analysis.room.answers import Certainty
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows.regions import bank_count, core_bytes, pool_bounds
 from ttmem.devices import Pool
 from ttmem.figures.room.kv import kv_advice
@@ -76,7 +76,7 @@ def _worker_l1(run: Run, chip: int) -> Advice | None:
     if total is None or not device.kernel_ring_bytes:
         return None
     now = total - device.kernel_ring_bytes
-    bounds = pool_bounds(device, Pool.L1, bank_sizes().get(device.arch))
+    bounds = pool_bounds(device, Pool.L1, BANK_SIZES.get(device.arch))
     if bounds is None or (room is not None and room.has_unplaced):
         return _advice("worker_l1_size", now, None, "", "inferred", "some buffers did not say where they lie")
     floor, least = (room.floor_address, room.least_bytes) if room else (None, None)

@@ -16,7 +16,7 @@ from ttmem.analysis.room.floor import (
     Stay,
     floors,
 )
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows.regions import pool_bounds
 from ttmem.collector.watched import Room
 from ttmem.devices import Kind, Pool
@@ -79,7 +79,7 @@ def _floor(
     run: Run, chips: list[int], lives: list[_Buffer], stays: list[Stay], named: LifeNames, most: int
 ) -> ChipFloor:
     device = run.device(chips[0])
-    bounds = pool_bounds(device, Pool.L1, bank_sizes().get(device.arch))
+    bounds = pool_bounds(device, Pool.L1, BANK_SIZES.get(device.arch))
     room = run.walk.room.get(chips[0])
     lowest = _lowest(lives, stays)
     setters = _setters(lives, stays, named)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ttmem.analysis.alive import ByWord, names_of
 from ttmem.analysis.room.holes import HolePoint, HolesReport, Pin, PoolHoles, Span, pinned
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows.regions import bank_count, pool_bounds
 from ttmem.devices import Pool
 from ttmem.figures.room.run import Row, Rows, Run, says_damage
@@ -70,7 +70,7 @@ def _worst(course: Sequence[HolePoint]) -> HolePoint:
 def _pins(run: Run, chip: int, pool: Pool, at_ns: int, by: Sequence[ByWord]) -> list[Pin]:
     rows = Rows(run.moment(at_ns))
     device = next(one.device for one in rows.moment.snapshot.devices if one.device.unique_id == chip)
-    bounds, banks = pool_bounds(device, pool, bank_sizes().get(device.arch)), bank_count(device, pool)
+    bounds, banks = pool_bounds(device, pool, BANK_SIZES.get(device.arch)), bank_count(device, pool)
     if bounds is None or not banks:
         return []
     listed = [(key, row) for key, row in rows.on(device.number, pool.number) if row[5] and not row[4] & 1]

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from ttmem.analysis.alive import AliveSum, ByWord, PoolAlive
 from ttmem.analysis.growth import RunSeries
 from ttmem.analysis.room.page import IncidentLine, ProgramCache, RecordedPage
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.recording import doubts, pool_title
 from ttmem.view.pages.room.advice import advice_line
@@ -14,7 +13,7 @@ from ttmem.view.pages.room.floor import room_title
 from ttmem.view.pages.room.holes import hole_title
 from ttmem.view.pages.room.words import name_text, seconds_text
 from ttmem.view.table import Line, Role, Span, cell, clean, clipped, wrapped
-from ttmem.view.texts import clock_text, plural, share_text, signed_text, size_text
+from ttmem.view.texts import clock_text, devices_word, plural, share_text, signed_text, size_text
 
 __all__ = ["one_page"]
 
