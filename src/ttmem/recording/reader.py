@@ -125,9 +125,14 @@ class Recording:
         self.path = path
         self.on_read: Callable[[int], None] = _ignore  # told how many events were gone through
         self.meta: Meta = read_meta(path)
-        self.segments = [segment for number in segment_numbers(path) if (segment := _segment(path, number)).blocks]
+        found = [_segment(path, number) for number in segment_numbers(path)]
+        self.segments = [segment for segment in found if segment.blocks]
         if not self.segments:
-            raise RecordingDamaged(f"{path}: nothing was recorded yet: no segment has a whole block")
+            why = next((f" ({one.path.name}: {one.trouble})" for one in found if one.trouble), "")
+            raise RecordingDamaged(
+                f"{path}: expected a segment with a whole block, found none{why}; "
+                "wait if it is recorded now, else record again"
+            )
 
     @property
     def blocks(self) -> Iterator[tuple[int, int, RecordedBlock]]:
