@@ -126,7 +126,7 @@ class LiveRecording:
 
 
 def _come_first() -> None:
-    """Whoever waits for a processor longer than rings last loses events: this thread comes before others, where it may."""
+    """Whoever waits for a processor longer than rings last loses events: before others, where this thread may."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
