@@ -76,7 +76,7 @@ class _Process:
         self.cpu_share: float | None = None
 
 
-class _Chip(NamedTuple):
+class _KnownChip(NamedTuple):
     """What is remembered of one chip."""
 
     usage: DeviceUsage
@@ -85,13 +85,13 @@ class _Chip(NamedTuple):
 
 
 class RatesRecorder:
-    """Takes what it is given each second, and makes rates of it: once, whoever asks for them."""
+    """Takes what it is given each second, and makes rates of it once, for all who ask."""
 
     def __init__(self, stat: Callable[[int], Stat | None] = stat_of) -> None:
         self.launches: tuple[LaunchSeries, ...] = ()  # of every chip, all seconds that are remembered
         self.processes: tuple[ProcessRates, ...] = ()  # of every process that lives
         self._stat = stat
-        self._chips: dict[int | str, _Chip] = {}
+        self._chips: dict[int | str, _KnownChip] = {}
         self._processes: dict[tuple[int, int], _Process] = {}
 
     def take(self, second: int, snapshot: Snapshot) -> None:
@@ -104,7 +104,7 @@ class RatesRecorder:
                 continue
             launches = known.launches if known else _Launches()
             launches.take(second, time_ns, usage.launch_count)
-            self._chips[name] = _Chip(usage, launches, second)
+            self._chips[name] = _KnownChip(usage, launches, second)
         for row in snapshot.live[:_PROCESSES_MOST]:
             self._take_process(second, time_ns, row)
         self._chips = {name: one for name, one in self._chips.items() if second - one.second < _SAMPLES}
@@ -145,7 +145,7 @@ class RatesRecorder:
         self.launches, self.processes = (), ()
 
 
-def _series(chip: _Chip) -> LaunchSeries:
+def _series(chip: _KnownChip) -> LaunchSeries:
     device, launches = chip.usage.device, chip.launches
     return LaunchSeries(device.number, device.uuid, tuple(launches.rates), _time(launches.launched_ns))
 

@@ -17,9 +17,9 @@ from ttmem.monitor.panels.keys import action_of, replay_action_of
 from ttmem.monitor.panels.page import TextPage, help_lines
 from ttmem.monitor.panels.panel import Panel, overlaid
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted, seen_name
+from ttmem.monitor.parts.replay_line import moment_at, replay_line
 from ttmem.monitor.process_keys import ProcessKeys
-from ttmem.monitor.replay.keys import ReplayKeys
-from ttmem.monitor.replay.line import moment_at, replay_line
+from ttmem.monitor.replay import ReplayKeys
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
 from ttmem.view.table import Line, Role, Span, fitted

@@ -38,7 +38,9 @@ from ttmem.sources.directories import (
 )
 from ttmem.sources.procfs import PROC
 
-__all__ = ["FoundJournal", "Journals", "UnlistedJournals"]
+__all__ = ["JOURNAL_MAGIC", "FoundJournal", "Journals", "UnlistedJournals"]
+
+JOURNAL_MAGIC = b"TMEMJNL"  # how a journal begins; a digit follows
 
 UNLOCKED_MOST = 1024  # files of one user that are handed out in a scan though no process holds their lock
 _EXAMINED_MOST = 32_768  # files of a directory in one scan, besides those whose lock is held
@@ -315,7 +317,6 @@ def _not_examined(path: str, count: int) -> Finding:
 _EVERY_SECONDS = 1.0
 _PAUSE_PER_COST = 200  # with thousands of locks rarer: at most this part of the time
 _AGAIN_SECONDS = 10.0  # a file that had a name is looked at again after that time
-_MAGIC = b"TMEMJNL1"
 _REMEMBERED_MOST = 65_536
 
 
@@ -450,7 +451,7 @@ def _journal_name(path: str) -> str:
         head = os.pread(descriptor, STRUCTS["Identity"].size_bytes, 0)
     finally:
         os.close(descriptor)
-    if not head.startswith(_MAGIC) or len(head) < STRUCTS["Identity"].size_bytes:
+    if not head.startswith(JOURNAL_MAGIC) or len(head) < STRUCTS["Identity"].size_bytes:
         return ""
     writer = PartReader("Identity", head)
     pid, start_ticks, nonce = map(writer.integer, ("pid", "start_ticks", "nonce"))

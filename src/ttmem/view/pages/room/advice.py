@@ -2,7 +2,7 @@
 
 from ttmem.analysis.room.advice import Advice, AdviceReport
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import certainty_lines, certainty_text
+from ttmem.view.pages.sums import certainty_lines, certainty_text
 from ttmem.view.table import Line, Role, Span, cell, wrapped
 from ttmem.view.texts import devices_word, size_text
 

@@ -2,7 +2,7 @@
 
 from ttmem.analysis.room.cores import CoreHighest, CoresReport
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import certainty_lines, more_line, sums_table, title_line, when_text
+from ttmem.view.pages.sums import certainty_lines, more_line, sums_table, title_line, when_text
 from ttmem.view.table import Line, Role, cell
 from ttmem.view.texts import count_text, devices_word, share_text, size_text
 

@@ -6,7 +6,7 @@ from ttmem.analysis.alive import ByWord
 from ttmem.analysis.room.answers import CoursePoint
 from ttmem.analysis.room.floor import ChipFloor, ChipRoom, FloorReport, HeadroomReport
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import (
+from ttmem.view.pages.sums import (
     certainty_lines,
     more_line,
     name_text,
