@@ -2,6 +2,7 @@
 
 Memory in lockstep is one line for all banks and chips of its mesh. Where buffers may lie on single cores (the runtime's
 mode HYBRID), a lockstep buffer must stay clear of all of them, and a buffer asked of single cores has a line per core.
+A sub-device with L1 of its own is a line for its cores, below that of its mesh.
 """
 
 from bisect import bisect_right, insort
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ttmem.analysis.core_sets import Core, cores_of, cores_text
+from ttmem.analysis.core_sets import Core, cores_of, cores_text, share_cores
 from ttmem.analysis.explanation import AddressLine, AddressStretch, StretchUse
 from ttmem.analysis.fewest import Addresses, TakenBlock, holes
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
@@ -23,6 +24,7 @@ __all__ = [
     "entry_bytes",
     "is_freeable",
     "is_of_allocator",
+    "is_of_sub_device",
     "layout_of",
     "lockstep_banks",
     "with_bank_figures",
@@ -69,10 +71,23 @@ def lockstep_banks(copy: IncidentCopy) -> int | None:
 
 def is_of_allocator(entry: HeldEntry, incident: Incident) -> bool:
     """Whether the allocator that refused gave it, or has to stay clear of it. Other meshes over the same chips have
-    allocators of their own; what single cores hold is in the way of all."""
-    if entry.memory != incident.memory:
+    allocators of their own; what single cores hold is in the way of all who hand out these addresses on these cores."""
+    if entry.memory != incident.memory or (entry.is_per_core and not _is_within(entry, incident)):
         return False
+    if is_of_sub_device(incident):
+        return entry.is_per_core and share_cores(entry.cores, incident.cores)
     return not entry.device_ids or entry.is_per_core or incident.is_per_core
+
+
+def is_of_sub_device(incident: Incident) -> bool:
+    """Whether a sub-device with L1 of its own refused: some cores, in lockstep."""
+    return incident.kind == "out_of_memory" and incident.cores is not None and not incident.is_per_core
+
+
+def _is_within(entry: HeldEntry, incident: Incident) -> bool:
+    """Whether it begins in the addresses of the allocator, where they are known: sub-devices have lower ones."""
+    begin, end = incident.space_begin_address, incident.space_end_address
+    return entry.address is None or begin is None or end is None or begin <= entry.address < end
 
 
 def with_bank_figures(incident: Incident, banks: int | None) -> Incident:
@@ -131,7 +146,7 @@ def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
     lockstep = _newest([one for one in inside if not one.entry.is_per_core])
     parts = _newest_parts([one for one in inside if one.entry.is_per_core])
     buffers, numbers = _buffers([*lockstep, *parts])
-    groups = _core_groups(incident, parts) if incident.is_per_core else [(None, parts)]
+    groups = _core_groups(incident, parts) if incident.is_per_core else [(_line_cores(incident), parts)]
     lines, spans = [], []
     for cores, on_cores in groups:
         blocks = [
@@ -206,6 +221,11 @@ def _buffers(
     for one in sorted(placed, key=lambda one: (one.entry.sequence, one.begin)):
         found.setdefault(buffer_key(one.entry), []).append(one.entry)
     return tuple(map(tuple, found.values())), {key: number for number, key in enumerate(found)}
+
+
+def _line_cores(incident: Incident) -> frozenset[Core] | None:
+    """Those of the one line of an allocator in lockstep; None: all."""
+    return cores_of(incident.cores) if is_of_sub_device(incident) else None
 
 
 def _core_groups(incident: Incident, parts: Sequence[_Placed]) -> list[tuple[frozenset[Core] | None, list[_Placed]]]:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ttmem.devices import PLANNED_POOLS, Pool
+from ttmem.devices import Pool
 from ttmem.snapshot.history import LaunchSeries, ProcessRates
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.values import TimeNs
@@ -64,13 +64,14 @@ class _Host(NamedTuple):
 class _Process:
     """What is remembered of one process."""
 
-    __slots__ = ("cpu_share", "held", "host", "last_second", "launches", "pid")
+    __slots__ = ("cpu_share", "held", "host", "is_new", "last_second", "launches", "pid")
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.last_second = 0
         self.launches = _Launches()
-        self.held: deque[int] = deque(maxlen=GROWTH_SECONDS + 1)  # device memory, second by second
+        self.held: deque[int] = deque(maxlen=GROWTH_SECONDS + 1)  # DRAM, second by second
+        self.is_new = False  # it began to report within that time, and held nothing before
         self.host: _Host | None = None
         self.cpu_share: float | None = None
 
@@ -119,8 +120,8 @@ class RatesRecorder:
         self._processes[name] = process
         process.last_second = second
         process.launches.take(second, time_ns, row.launch_count)
-        held = [pool.used_bytes for pool in row.pools if pool.pool not in PLANNED_POOLS and pool.pool is not Pool.HOST]
-        process.held.append(sum(held))
+        process.held.append(row.used_bytes(Pool.DRAM) or 0)
+        process.is_new = row.start_time_ns is not None and time_ns - row.start_time_ns < GROWTH_SECONDS * 10**9
         self._look_at_host(process, time_ns, row)
 
     def _look_at_host(self, process: _Process, time_ns: int, row: ProcessUsage) -> None:
@@ -158,7 +159,7 @@ def _rates(key: int, process: _Process) -> ProcessRates:
         launched_time_ns=_time(process.launches.launched_ns),
         host_cpu_share=process.cpu_share,
         host_memory_bytes=process.host.stat.resident_pages * _PAGE_BYTES if process.host else None,
-        growth_bytes=held[-1] - held[0] if len(held) > 1 else None,
+        growth_bytes=held[-1] if process.is_new else held[-1] - held[0] if len(held) > 1 else None,
     )
 
 

@@ -68,7 +68,7 @@ class ProcessRates(Struct, frozen=True, kw_only=True):
     launched_time_ns: TimeNs | None  # of the newest launch that was seen; None if none was
     host_cpu_share: float | None  # of one core, as `top` shows it; None if it may not be seen
     host_memory_bytes: Count | None  # resident
-    growth_bytes: Number | None  # device memory it holds now, less what it held a minute ago (or when first seen)
+    growth_bytes: Number | None  # DRAM it holds now, less what it held a minute ago (0 before it began to report)
 
 
 class History(Answer, frozen=True, kw_only=True):

@@ -4,7 +4,6 @@ Up to 8 chips are cards, or two lines each where there is less room; more are on
 fullest first. Arrows move from chip to chip; `selected` is the chip under the cursor, whose map the app opens.
 """
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -23,17 +22,14 @@ from ttmem.monitor.parts.drawing import (
     placed,
     shown_name,
 )
-from ttmem.monitor.parts.news import KIND_WORDS
+from ttmem.monitor.parts.news import incident_blocks, incident_lines
 from ttmem.monitor.parts.process_entries import entries_of
 from ttmem.monitor.parts.process_list import ListedEntry, in_order, table_for
 from ttmem.monitor.screens import empty
-from ttmem.snapshot.incidents import incident_name
 from ttmem.snapshot.usage import DeviceUsage, Snapshot
 from ttmem.view.bars import graph
-from ttmem.view.incidents.lines import Told
-from ttmem.view.incidents.words import chips_text, headline, site_text
 from ttmem.view.table import Line, Role, Span, clipped, fitted, width_of
-from ttmem.view.texts import clock_text, device_word, label_text, plural, share_text, tight_count_text
+from ttmem.view.texts import device_word, plural, share_text, tight_count_text
 
 __all__ = ["INITIAL", "OverviewState", "acted", "draw", "form_of", "pointed", "selected", "wanted"]
 
@@ -45,6 +41,8 @@ _FRAMED = 100  # columns from which on there are frames
 _PROCESSES = 5  # lines that cards leave to processes
 _ENTRIES_MOST = 8
 _GRAPH_LEAST, _GRAPH_MOST = 2, 14  # rows
+_BLOCK_ROWS = 4  # an incident in words: when and where, how much, who asked
+_INCIDENTS_LEAST = 2  # lines of incidents that processes leave room for
 _LAST = "last 60 s"
 Form = Literal["cards", "pairs", "rows"]
 Order = Literal["", "number", "fullest"]
@@ -357,16 +355,19 @@ def _legend_lines(area: DrawArea) -> list[Line]:
 
 
 def _panels(frame: MonitorFrame, chips: Sequence[ChipView], area: DrawArea, height: int) -> list[Line]:
-    """Processes, and below them what there is room for."""
+    """Processes, and below them what there is room for: incidents before graphs, and never without a line of each."""
     is_framed = area.width >= _FRAMED
     around = 2 if is_framed else 1
-    lines = _processes(frame, area, height, around, is_framed=is_framed)
+    told = frame.incidents
+    lines = _processes(frame, area, height - min(len(told), _INCIDENTS_LEAST), around, is_framed=is_framed)
     left = height - len(lines)
+    if told and left < around + (_BLOCK_ROWS if is_framed else _GRAPH_LEAST):
+        return [*lines, *incident_lines(told, frame, area, left)]
     if left < around + _GRAPH_LEAST:
         return lines
     rows = min(_GRAPH_MOST, left - around)
     if not is_framed:
-        latest = _latest(frame, area, area.width, rows) if frame.incidents else []
+        latest = _latest(frame, area, area.width, rows) if told else []
         left -= len(latest)
         graphs = _launches(chips, area, area.width, min(rows, left - around)) if left >= around + _GRAPH_LEAST else []
         return [*lines, *latest, *graphs]
@@ -374,7 +375,7 @@ def _panels(frame: MonitorFrame, chips: Sequence[ChipView], area: DrawArea, heig
     halves = [
         _dram(frame, chips, area, width, rows),
         _latest(frame, area, area.width - GUTTER - width, rows)
-        if frame.incidents
+        if told
         else _launches(chips, area, area.width - GUTTER - width, rows),
     ]
     return [*lines, *((*one, Span(" " * GUTTER), *other) for one, other in zip(*halves, strict=True))]
@@ -447,34 +448,8 @@ def _stretched(samples: Sequence[int | None], width: int) -> Sequence[int | None
 
 def _latest(frame: MonitorFrame, area: DrawArea, width: int, rows: int) -> list[Line]:
     """The newest incidents in words, as many as fit whole."""
-    told = frame.incidents
-    lines: list[Line] = []
-    for one in told:
-        block = _incident_block(one, frame, area, width - 4)
-        if lines and len(lines) + len(block) > rows:
-            break
-        lines += block if len(block) <= rows else [*block[: rows - 1], block[-1]]  # who asked is never left out
-    lines = lines[:rows]
+    lines = incident_blocks(frame, area, width - 4, rows)
     if area.width >= _FRAMED:  # beside another panel of that height
         lines += [()] * (rows - len(lines))
-    role = Role.FULL if any(one.is_fresh for one in told) else Role.FRAME
-    return _panel(lines, width, "Latest incidents", "7 shows all", area, role=role)
-
-
-def _incident_block(one: Told, frame: MonitorFrame, area: DrawArea, width: int) -> list[Line]:
-    assert frame.overview is not None
-    incident = one.incident
-    devices = [usage.device for usage in frame.overview.devices]
-    where = chips_text(incident, devices)
-    mark = ("!" if area.is_ascii else "✖") if one.is_fresh else " "
-    role = Role.FULL if one.is_fresh else Role.TITLE
-    who = shown_name(label_text(one.label), area.is_ascii)
-    what = f" {mark} {clock_text(one.time_ns)}  {KIND_WORDS[incident.kind]}"
-    number = f"  {where}  incident {incident_name(one.pid, incident)}"
-    forms = (f"{number}  {who}", number, f"  {where}  {who}")
-    head = Span(what, role), Span(next((text for text in forms if width_of(what + text) <= width), forms[-1]))
-    text = shown_name(headline(incident, devices).partition(", ")[2], area.is_ascii)
-    lines = [fitted(head, width)]
-    lines += [(Span(f"   {part}"),) for part in textwrap.wrap(text, max(10, width - 4))[:3]]
-    asked = shown_name(f"asked by {site_text(incident.site, 1)}", area.is_ascii)
-    return [*lines, (Span(f"   {clipped(asked, width - 4, is_ascii=area.is_ascii)}", Role.DIM),)]
+    role = Role.FULL if frame.fresh_count else Role.FRAME
+    return _panel(lines, width, "Latest incidents", "press 7 for all", area, role=role)

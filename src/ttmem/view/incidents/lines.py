@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from ttmem.analysis.address_lines import is_of_sub_device
 from ttmem.snapshot.incidents import Incident, incident_name
 from ttmem.snapshot.usage import Snapshot
 from ttmem.snapshot.values import ChipName
@@ -155,7 +156,7 @@ def _asked(incident: Incident) -> str:
     if incident.kind == "unsafe_replay":
         trace = "a trace" if incident.trace is None else f"trace {incident.trace}"
         return f"{trace} over {size_text(incident.requested_bytes)}"
-    memory = memory_word(incident.memory)
+    memory = f"{'sub-device ' if is_of_sub_device(incident) else ''}{memory_word(incident.memory)}"
     if is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None:
         return f"asked {size_text(incident.requested_per_bank_bytes)}/core of {memory}"
     return f"asked {size_text(incident.requested_bytes)} of {memory}"

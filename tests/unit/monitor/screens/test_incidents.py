@@ -1,5 +1,6 @@
 """Incidents: red where they happened while they are news, a grey count afterwards; and the view that explains them."""
 
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,27 @@ def test_an_incident_is_red_on_its_chip_and_its_process_while_it_is_news(area: D
     assert "out of memory" in red
     assert "✖ 1 incident" in red
     assert "job-1" in red
+
+
+@pytest.mark.parametrize("area", [*AREAS, DrawArea(100, 28), DrawArea(120, 24), DrawArea(80, 40)])
+@pytest.mark.parametrize(("chips", "processes"), [(2, 1), (5, 2), (6, 9), (8, 3), (32, 12)])
+def test_the_first_screen_names_kind_chips_process_amount_and_line_however_full_it_is(
+    area: DrawArea, chips: int, processes: int
+) -> None:
+    refused = a_process(1, incidents=[an_incident()], incident_count=1)
+    others = [a_process(n) for n in range(2, processes + 1)]
+    snapshot = a_snapshot(devices=[a_device(n) for n in range(chips)], processes=[refused, *others])
+
+    lines = overview.draw(MonitorFrame(overview=overview_of(snapshot)), area, overview.INITIAL).lines
+
+    name = f"{MonitorFrame(overview=overview_of(snapshot)).incidents[0].pid}-1"
+    texts = [plain([line]) for line in lines]
+    at = next(at for at, text in enumerate(texts) if name in text)
+    told = " ".join(texts[at : at + 5])
+    assert re.search("out of memory", told, re.I)
+    assert re.search("chips 0-1", told)
+    assert re.search(r"asked (512 KiB|32.0 MiB)", told)
+    assert "model.py:118" in told
 
 
 @pytest.mark.parametrize("area", AREAS)
