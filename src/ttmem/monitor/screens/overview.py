@@ -4,7 +4,6 @@ Up to 8 chips are cards, or two lines each where there is less room; more are on
 fullest first. Arrows move from chip to chip; `selected` is the chip under the cursor, whose map the app opens.
 """
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -23,17 +22,14 @@ from ttmem.monitor.parts.drawing import (
     placed,
     shown_name,
 )
-from ttmem.monitor.parts.news import KIND_WORDS, short_text
+from ttmem.monitor.parts.news import incident_blocks, incident_lines
 from ttmem.monitor.parts.process_entries import entries_of
 from ttmem.monitor.parts.process_list import ListedEntry, in_order, table_for
 from ttmem.monitor.screens import empty
-from ttmem.snapshot.incidents import incident_name
 from ttmem.snapshot.usage import DeviceUsage, Snapshot
 from ttmem.view.bars import graph
-from ttmem.view.incidents.lines import Told, lines_of
-from ttmem.view.incidents.words import chips_text, headline, site_text
 from ttmem.view.table import Line, Role, Span, clipped, fitted, width_of
-from ttmem.view.texts import clock_text, device_word, label_text, plural, share_text, tight_count_text
+from ttmem.view.texts import device_word, plural, share_text, tight_count_text
 
 __all__ = ["INITIAL", "OverviewState", "acted", "draw", "form_of", "pointed", "selected", "wanted"]
 
@@ -366,7 +362,7 @@ def _panels(frame: MonitorFrame, chips: Sequence[ChipView], area: DrawArea, heig
     lines = _processes(frame, area, height - min(len(told), _INCIDENTS_LEAST), around, is_framed=is_framed)
     left = height - len(lines)
     if told and left < around + (_BLOCK_ROWS if is_framed else _GRAPH_LEAST):
-        return [*lines, *_incident_lines(told, frame, area, left)]
+        return [*lines, *incident_lines(told, frame, area, left)]
     if left < around + _GRAPH_LEAST:
         return lines
     rows = min(_GRAPH_MOST, left - around)
@@ -452,48 +448,8 @@ def _stretched(samples: Sequence[int | None], width: int) -> Sequence[int | None
 
 def _latest(frame: MonitorFrame, area: DrawArea, width: int, rows: int) -> list[Line]:
     """The newest incidents in words, as many as fit whole."""
-    told = frame.incidents
-    lines: list[Line] = []
-    for one in told:
-        block = _incident_block(one, frame, area, width - 4)
-        if lines and len(lines) + len(block) > rows:
-            break
-        if len(block) > rows:  # in fewer words; who asked is never left out
-            brief = short_text(one.incident)
-            block = [block[0], *([(Span(f"   {brief}"),)] if brief and rows > 2 else []), block[-1]]
-        lines += block
-    lines = lines[:rows]
+    lines = incident_blocks(frame, area, width - 4, rows)
     if area.width >= _FRAMED:  # beside another panel of that height
         lines += [()] * (rows - len(lines))
-    role = Role.FULL if any(one.is_fresh for one in told) else Role.FRAME
+    role = Role.FULL if frame.fresh_count else Role.FRAME
     return _panel(lines, width, "Latest incidents", "press 7 for all", area, role=role)
-
-
-def _incident_lines(told: Sequence[Told], frame: MonitorFrame, area: DrawArea, rows: int) -> list[Line]:
-    """A line for each of the newest incidents, and how many more there are."""
-    assert frame.overview is not None
-    shown = told if len(told) <= rows else told[: max(1, rows - 1)]
-    devices = [usage.device for usage in frame.overview.devices]
-    lines = lines_of(shown, devices, area.width, is_ascii=area.is_ascii)
-    if len(shown) < len(told):
-        lines.append((Span(f" and {plural(len(told) - len(shown), 'more incident', 's')}, press 7", Role.DIM),))
-    return lines[:rows]
-
-
-def _incident_block(one: Told, frame: MonitorFrame, area: DrawArea, width: int) -> list[Line]:
-    assert frame.overview is not None
-    incident = one.incident
-    devices = [usage.device for usage in frame.overview.devices]
-    where = chips_text(incident, devices)
-    mark = ("!" if area.is_ascii else "✖") if one.is_fresh else " "
-    role = Role.FULL if one.is_fresh else Role.TITLE
-    who = shown_name(label_text(one.label), area.is_ascii)
-    what = f" {mark} {clock_text(one.time_ns)}  {KIND_WORDS[incident.kind]}"
-    number = f"  {where}  incident {incident_name(one.pid, incident)}"
-    forms = (f"{number}  {who}", number, f"  {where.removesuffix(' (one mesh)')}  {incident_name(one.pid, incident)}")
-    head = Span(what, role), Span(next((text for text in forms if width_of(what + text) <= width), forms[-1]))
-    text = shown_name(headline(incident, devices).partition(", ")[2], area.is_ascii)
-    lines = [fitted(head, width)]
-    lines += [(Span(f"   {part}"),) for part in textwrap.wrap(text, max(10, width - 4))[:3]]
-    asked = shown_name(f"asked by {site_text(incident.site, 1)}", area.is_ascii)
-    return [*lines, (Span(f"   {clipped(asked, width - 4, is_ascii=area.is_ascii)}", Role.DIM),)]

@@ -52,11 +52,9 @@ def test_the_first_screen_names_kind_chips_process_amount_and_line_however_full_
     others = [a_process(n) for n in range(2, processes + 1)]
     snapshot = a_snapshot(devices=[a_device(n) for n in range(chips)], processes=[refused, *others])
 
-    frame = MonitorFrame(overview=overview_of(snapshot))
+    lines = overview.draw(MonitorFrame(overview=overview_of(snapshot)), area, overview.INITIAL).lines
 
-    lines = overview.draw(frame, area, overview.INITIAL).lines
-
-    name = f"{frame.incidents[0].pid}-1"
+    name = f"{MonitorFrame(overview=overview_of(snapshot)).incidents[0].pid}-1"
     texts = [plain([line]) for line in lines]
     at = next(at for at, text in enumerate(texts) if name in text)
     told = " ".join(texts[at : at + 5])
