@@ -205,7 +205,7 @@ def test_a_wrong_pid_is_a_mistake_and_an_empty_place_has_nothing_to_read(
     (tmp_path / "false.journal").write_bytes(b"no journal" * 1000)
     false = explain(str(tmp_path / "false.journal"), directory=tmp_path)
 
-    assert wrong.code == 2
+    assert wrong.code == 1
     assert f"no process 1 reports, and there is no journal of it; known: {pid}" in wrong.err
     assert (beyond.code, f"recorded: {pid}-1" in beyond.err) == (2, True)
     assert (nothing.code, "no process reports" in nothing.err) == (1, True)

@@ -145,7 +145,7 @@ def explain(
 
     PID is a process, living or ended (4711-2: its incident 2); FILE is a journal or a recording.
     Without either: the newest incident. Without any incident: how much room there is. Exit code 1 if nothing
-    reports, 2 for an unknown PID.
+    reports, or not that PID.
     """
     asked = _subject(subject, word)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
@@ -216,7 +216,7 @@ def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
             if not snapshot.processes:
                 raise NothingToRead(f"{text}; no process reports")
             known = ", ".join(str(process.pid) for process in snapshot.processes[:8])
-            raise click.BadParameter(f"{text}; known: {known}", param_hint="PID")
+            raise NothingToRead(f"{text}; known: {known}")
         return found
     if not snapshot.processes:
         theirs = f"; {plural(len(snapshot.foreign), 'place', 's')} of other users may not be read"

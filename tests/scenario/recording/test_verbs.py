@@ -118,6 +118,7 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
         (["{}", "--advise", "--chip", "7"], 2, "no chip 7 in this recording"),
         (["{}", "--leaks", "--growth"], 2, "--leaks and --growth are two questions: ask one"),
         (["{}", "--temporary", "--core", "fullest"], 2, "--temporary and --core are two questions: ask one"),
+        (["{}", "--at", "peak", "--chip", "7"], 2, "no chip 7 in this recording; known are 0"),
         (["{}", "--at", "+0ms"], 0, "nothing was alive then"),
         (["{}", "--at", "+60min"], 2, "outside of the recording"),
         (["{}", "--advise", "--by", "kind"], 2, "--advise is not made of sums: leave out --by"),

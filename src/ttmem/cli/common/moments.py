@@ -66,12 +66,16 @@ def highest_peak(
     """The highest that a pool was on any of the chips that `chip` names (as `ps -i` does)."""
     from ttmem.collector.recorded import Moment
     from ttmem.devices import Pool
-    from ttmem.snapshot.selection import device_test
+    from ttmem.snapshot.selection import device_test, known_devices
     from ttmem.snapshot.values import ChipId, Device
 
     meant = pool or Pool.DRAM
     is_meant = device_test(chip) if chip is not None else None
     end = {usage.device.unique_id: usage.device for usage in Moment(recording).snapshot.devices}
+    if is_meant is not None and not any(map(is_meant, end.values())):
+        raise click.BadParameter(
+            f"no chip {chip} in this recording; {known_devices(end.values())}", param_hint="--chip"
+        )
     peaks = [
         peak
         for peak in recording.peaks()

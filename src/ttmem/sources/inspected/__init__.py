@@ -51,6 +51,8 @@ def _check_is_file(path: str, facts: os.stat_result) -> None:
     found, advice = "something else", "give a file"
     if stat.S_ISDIR(facts.st_mode):
         found, advice = "a directory", "give one of the files in it; ttmem ps reads all of them"
+        if os.path.exists(os.path.join(path, "meta.json")):
+            found, advice = "a recording", "ttmem report reads it"
     elif stat.S_ISFIFO(facts.st_mode):
         found, advice = "a pipe", "write it to a file first"
     elif stat.S_ISSOCK(facts.st_mode):
