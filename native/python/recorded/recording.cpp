@@ -127,8 +127,8 @@ nb::tuple scan(const std::string& path) {
             BlockFile file(path);
             uint64_t at = 0;
             while (const auto block = file.at(at, error)) {
-                found.push_back({at, block->size(), block->head, block->balances});
-                at += block->size();
+                found.push_back({at, block_size(block->head), block->head, block->balances});
+                at += block_size(block->head);
             }
         } catch (const std::system_error& trouble) {
             error = trouble.code().message();

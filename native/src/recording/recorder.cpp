@@ -475,7 +475,7 @@ void Recorder::write(BlockHead head, const std::vector<Balance>& balances, const
         status_.dropped_rows += head.kind == BlockKind::events ? head.row_count : 0;
         return;
     }
-    head.segment = segment_;
+    head.segment = static_cast<uint32_t>(segment_);
     head.number = block_number_++;
     head.wall_offset_ns = wall_offset_ns_;
     head.lost_records = status_.lost_records + status_.dropped_rows;

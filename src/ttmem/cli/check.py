@@ -18,9 +18,8 @@ from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, ChipName, time_text
-from ttmem.view.device_tables import device_word
 from ttmem.view.table import clean, clipped
-from ttmem.view.texts import label_text, plural, share_text, size_text
+from ttmem.view.texts import device_word, label_text, plural, share_text, size_text
 
 __all__ = ["IncidentLimit"]
 

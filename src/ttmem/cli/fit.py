@@ -15,8 +15,7 @@ from ttmem.cli.demonstration.figures import figure_source
 from ttmem.errors import NothingToRead
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, time_text
-from ttmem.view.device_tables import device_word
-from ttmem.view.texts import signed_text, size_text
+from ttmem.view.texts import device_word, signed_text, size_text
 
 _WORDS = {True: "fits", False: "does not fit", None: "unknown"}
 

@@ -39,6 +39,7 @@ _OTHER_TOOLS = {  # verbs of nvidia-smi, tt-smi, nvitop and memray, and words of
     **dict.fromkeys(("daemon", "server", "metrics"), "serve"),
     "version": "--version",
 }
+_NEAR = (*VERBS, "help")
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -54,7 +55,7 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if arguments[0] not in VERBS:
             ours = _OTHER_TOOLS.get(arguments[0])
-            words = f"try: ttmem {ours}" if ours else nearest(arguments[0], VERBS, f"known: {', '.join(VERBS)}")
+            words = f"try: ttmem {ours}" if ours else nearest(arguments[0], _NEAR, f"known: {', '.join(VERBS)}")
             raise click.UsageError(f"no verb {arguments[0]!r}; {words}")
         if arguments[0] in _STAYING:
             gc.enable()

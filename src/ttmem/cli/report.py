@@ -18,7 +18,7 @@ from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
     from ttmem.analysis.alive import ByWord, RecordingReport
-    from ttmem.cli.recorded_answers import Answered, Asked
+    from ttmem.cli.recorded_answers import Answered, RecordedRequest
     from ttmem.recording import Recording
 
 __all__ = ["report"]
@@ -177,11 +177,11 @@ def _answered(
     is_whole: bool,
     **flags: bool,
 ) -> "Answered":
-    from ttmem.cli.recorded_answers import Asked, answered
+    from ttmem.cli.recorded_answers import RecordedRequest, answered
     from ttmem.devices import Pool
 
     pool = Pool[pool_word.upper()] if pool_word else None
-    asked = Asked(recording, by or ("site",), pool, chip, 0 if is_whole else _MOST)
+    asked = RecordedRequest(recording, by or ("site",), pool, chip, 0 if is_whole else _MOST)
     names = [name for name, is_wanted in flags.items() if is_wanted] + (["core"] if core is not None else [])
     if names:
         others = flags | {"core": core is not None, "moment": moment is not None, names[0]: False}
@@ -192,7 +192,7 @@ def _answered(
     return answered("page", asked)
 
 
-def _pools(asked: "Asked", moment: str | None) -> "Answered":
+def _pools(asked: "RecordedRequest", moment: str | None) -> "Answered":
     """Pools at their highest, or all at one moment."""
     from ttmem.cli.recorded_answers import Answered
     from ttmem.cli.recorded_answers.pools import at_moment, at_peaks

@@ -134,7 +134,7 @@ def _replayed(asked: dict[str, Any], screen: Screen) -> int:
 
 
 def _replayed_monitor(asked: dict[str, Any], screen: Screen, recording: "Recording", clock: "ReplayClock") -> int:
-    from ttmem.monitor.replay.figures import selected_replay
+    from ttmem.monitor.replay import selected_replay
     from ttmem.monitor.start import run_monitor
 
     options = options_of(asked, is_unicode=screen.is_unicode)._replace(replay=clock, is_readonly=True)

@@ -15,10 +15,10 @@ from ttmem.recording.reader import EVENTS, NAMES
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.values import TimeNs, replace
 
-__all__ = ["Extent", "Instant", "Room", "Walk", "core_peaks", "walked"]
+__all__ = ["Extent", "Instant", "LaunchRoom", "Walk", "core_peaks", "walked"]
 
 
-class Room(NamedTuple):
+class LaunchRoom(NamedTuple):
     """Of a chip: the lowest L1 buffer ever, and the launch with least room below the buffers on its cores."""
 
     floor_address: int | None
@@ -60,7 +60,7 @@ class Walk(NamedTuple):
     """What one walk through a recording has found; chips by their unique ids."""
 
     instants: list[Instant]
-    room: dict[int, Room]
+    room: dict[int, LaunchRoom]
     extents: dict[tuple[int, Pool], Extent]
 
 
@@ -190,13 +190,13 @@ def gaps_in(ledger: _native.Ledger, snapshot: Snapshot) -> dict[int, dict[Pool, 
     return found
 
 
-def _room(row: Sequence[Any], pids: dict[int, int]) -> Room:
+def _room(row: Sequence[Any], pids: dict[int, int]) -> LaunchRoom:
     _, floor, floor_life, _, floor_ns, least, least_ns, program, process, cb_end, lowest, lowest_life, unplaced = row
     pid = pids.get(process, 0)
-    return Room(floor, floor_life, floor_ns, least, least_ns, program, pid, cb_end, lowest, lowest_life, unplaced)
+    return LaunchRoom(floor, floor_life, floor_ns, least, least_ns, program, pid, cb_end, lowest, lowest_life, unplaced)
 
 
-def _less(one: Room | None, other: Room) -> Room:
+def _less(one: LaunchRoom | None, other: LaunchRoom) -> LaunchRoom:
     """The lower floor and the smaller room, of equal ones the earlier."""
     if one is None:
         return other

@@ -24,9 +24,9 @@ __all__ = [
     "LIFE_COLUMNS",
     "Batch",
     "Ending",
-    "Event",
     "EventKind",
     "Life",
+    "LifeEvent",
     "LifeFlag",
     "LifeProcess",
     "Lives",
@@ -184,7 +184,7 @@ class Life(NamedTuple):
     end_launch: int
 
 
-class Event(NamedTuple):
+class LifeEvent(NamedTuple):
     """Anything else that happened."""
 
     kind: EventKind
@@ -230,14 +230,14 @@ class Batch:
             its[_PROGRAM] = None if row[_PROGRAM] == 0 else row[_PROGRAM] % _PROGRAM_ZERO
             yield Life._make(its)
 
-    def event_rows(self) -> Iterator[Event]:
+    def event_rows(self) -> Iterator[LifeEvent]:
         """The events in their order, which is also the order of beginnings and ends by their sequences in a process."""
         texts, chips = self._tables.texts, self._tables.chip_sets
         for kind, process, time_ns, sequence, thread, target, its, pool, *rest, name in zip(
             *self.events.values(), strict=True
         ):
             place = (process, time_ns, sequence, thread, target, chips[its], Pool.numbered(pool))
-            yield Event._make((EventKind(kind), *place, *rest, texts[name]))
+            yield LifeEvent._make((EventKind(kind), *place, *rest, texts[name]))
 
 
 def _columns(names: Sequence[str], columns: Sequence[bytes]) -> dict[str, Column]:

@@ -10,7 +10,7 @@ from ttmem.errors import NoRecording, RecordingDamaged
 
 __all__ = ["FORMAT", "META", "SEALED", "SEGMENT", "Meta", "read_meta", "write_meta"]
 
-FORMAT = 1
+FORMAT = 2
 META = "meta.json"
 SEGMENT, SEALED = ".blocks", ".sealed"
 

@@ -11,12 +11,12 @@ from ttmem.errors import RecordingDamaged
 from ttmem.recording.reader import EVENTS, NAMES, RecordedBlock, Recording, Segment
 from ttmem.recording.sealing import segment_numbers
 
-__all__ = ["PhaseBeginnings", "Player", "grown"]
+__all__ = ["PhaseBeginnings", "RecordingPlayer", "grown"]
 
 _ROWS_MOST = 1 << 20  # are played where a keyframe would do: what keyframes do not say, as launches, stays exact
 
 
-class Player:
+class RecordingPlayer:
     """Where a recording stands, and the ledger that it was played into."""
 
     def __init__(self, recording: Recording, new_ledger: Callable[[], _native.Ledger]) -> None:

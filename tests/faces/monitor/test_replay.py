@@ -21,7 +21,7 @@ from ttmem.figures.replay_clock import ReplayClock
 from ttmem.figures.replayed import RecordedFigures
 from ttmem.monitor.feed import frame_of
 from ttmem.monitor.options import Options
-from ttmem.monitor.replay.figures import selected_replay
+from ttmem.monitor.replay import selected_replay
 from ttmem.monitor.settings import Settings
 from ttmem.monitor.state import MonitorState
 from ttmem.recording import Meta, Recording, RecordingWriter

@@ -17,7 +17,7 @@ from ttmem.cli.program import run_program
 from ttmem.devices import Pool
 from ttmem.export.perfetto import lanes, write_perfetto
 from ttmem.recording import Ending, Lives, Recording
-from ttmem.recording.timeline import Span, Timeline
+from ttmem.recording.timeline import Timeline, TimelineSpan
 
 ROOT = Path(__file__).parents[3]
 COUNTERS = {"dram": "DRAM", "l1": "L1", "l1_small": "L1_SMALL", "trace": "trace"}
@@ -126,8 +126,8 @@ def test_how_far_it_is_counts_every_event_of_every_way_through(resnet: Played) -
         assert progress.done == progress.total == 3 * recording.row_count
 
 
-def spans(*times: tuple[int, int]) -> list[Span]:
-    return [Span(0, "", began, ended) for began, ended in times]
+def spans(*times: tuple[int, int]) -> list[TimelineSpan]:
+    return [TimelineSpan(0, "", began, ended) for began, ended in times]
 
 
 @pytest.mark.parametrize(

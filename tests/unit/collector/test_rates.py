@@ -18,7 +18,7 @@ def seen(second: int, dram_bytes: int, started_second: int) -> Snapshot:
 
 
 def growth(recorder: RatesRecorder) -> int | None:
-    [rates] = recorder.processes()
+    [rates] = recorder.processes
     return rates.growth_bytes
 
 

@@ -13,8 +13,9 @@ from ttmem.errors import NothingToRead, RegionDamaged, WrongFile
 from ttmem.events.parts import Document
 from ttmem.sources.directories import region_number
 from ttmem.sources.inspected.checkpoint import CHECKPOINT_MAGIC, checkpoint_document
-from ttmem.sources.inspected.journal import JOURNAL_MAGIC, journal_document
+from ttmem.sources.inspected.journal import journal_document
 from ttmem.sources.inspected.region import region_document
+from ttmem.sources.journals import JOURNAL_MAGIC
 from ttmem.sources.stock_shm.layouts import LAYOUTS
 from ttmem.sources.stock_shm.region import decode_region, region_version
 from ttmem.sources.stock_shm.regions import read_region_file

@@ -135,7 +135,7 @@ def _incidents(dump: Dump, options: PageOptions) -> list[Line]:
         return []
     devices = [device for note in refused for device in note.devices]
     told = [(note, note.is_ended) for note in refused]
-    lines, notes = incident_list(told, devices, dump.time_ns, options.width, is_ascii=options.is_ascii)
+    lines, notes = incident_list(told, devices, dump.time_ns, options)
     return lines + wrapped(notes, Role.DIM, "", options.width)
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ttmem.monitor.parts.chips.cards import badge_spans, gauge_line, placed, share_span
-from ttmem.monitor.parts.chips.figures import NOT_KNOWN, ChipView, Gauge, percent_text
-from ttmem.monitor.parts.drawing import DrawArea, Pen
+from ttmem.monitor.parts.chips.cards import badge_spans
+from ttmem.monitor.parts.chips.figures import NOT_KNOWN, ChipView, Gauge, gauge_line, percent_text, share_span
+from ttmem.monitor.parts.drawing import DrawArea, Pen, placed
 from ttmem.monitor.parts.news import short_text
 from ttmem.view.bars import graph
 from ttmem.view.table import Cell, Column, Layout, Line, Role, cell, clipped, laid_out
