@@ -219,11 +219,11 @@ def test_a_wrong_pid_is_a_mistake_and_an_empty_place_has_nothing_to_read(
     (tmp_path / "false.journal").write_bytes(b"no journal" * 1000)
     false = explain(str(tmp_path / "false.journal"), directory=tmp_path)
 
-    assert wrong.code == 2
+    assert wrong.code == 1
     assert f"no process 1 reports, and there is no journal of it; known: {pid}" in wrong.err
     assert (beyond.code, f"recorded: {pid}-1" in beyond.err) == (2, True)
     assert (nothing.code, "no process reports" in nothing.err) == (1, True)
-    assert (missing.code, false.code) == (1, 1)
+    assert (missing.code, false.code) == (2, 1)
     assert all(len(one.err.splitlines()) == 1 for one in (wrong, beyond, nothing, missing, false))
     assert "started by `ttmem run -- COMMAND`" in nothing.err
 
@@ -233,8 +233,8 @@ def test_a_file_that_is_no_journal_is_told_what_is_expected(tmp_path: Path, expl
 
     said = [explain(str(tmp_path / name), directory=tmp_path) for name in ("model.py", "llama")]
 
-    assert [one.code for one in said] == [1, 1]
-    assert all("expected a PID or a journal" in one.err for one in said)
+    assert [one.code for one in said] == [2, 2]
+    assert all("expected a PID, a journal or a recording" in one.err for one in said)
 
 
 def test_without_an_incident_it_shows_how_much_room_there_is(tmp_path: Path, explain: Callable[..., Said]) -> None:

@@ -18,7 +18,7 @@ from ttmem.metal.memory.refusals import AllocationRefused, ForeignPlacement, Out
 from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Sharding
 from ttmem.metal.memory.sub_devices import SubDevice, SubDevices
 
-__all__ = ["Allocator", "Placement", "Space"]
+__all__ = ["Allocator", "FreeSpace", "Placement"]
 
 _DRAM_TYPES = frozenset({BufferType.DRAM, BufferType.TRACE})
 
@@ -36,7 +36,7 @@ class Placement:
     core_addresses: tuple[tuple[int, ...], ...] = ()  # those addresses, core by core, on one chip after the other
 
 
-class Space(NamedTuple):
+class FreeSpace(NamedTuple):
     """The addresses of what gives a buffer its memory, in each bank."""
 
     begin: int
@@ -91,11 +91,11 @@ class Allocator:
         self._banks[BufferType.L1] = self._banks[BufferType.L1].moved_up(-loaded.local_bytes)
         self._sub_devices = None
 
-    def space_of(self, spec: BufferSpec) -> Space:
+    def space_of(self, spec: BufferSpec) -> FreeSpace:
         """Where the memory lies that a buffer is asked of."""
         found = self._sub_device_of(spec)
         banks = self._banks[spec.buffer_type] if found is None else found.banks
-        return Space(banks.base, banks.base + banks.bank_bytes, () if found is None else found.cores)
+        return FreeSpace(banks.base, banks.base + banks.bank_bytes, () if found is None else found.cores)
 
     def allocate(self, spec: BufferSpec, *, is_bottom_up: bool | None = None) -> Placement:
         """Find room for a buffer, or raise OutOfDeviceMemory; without a direction, from the type's own end.

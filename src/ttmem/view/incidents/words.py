@@ -6,9 +6,8 @@ from ttmem.analysis.address_lines import is_of_sub_device
 from ttmem.analysis.core_sets import cores_of, cores_text
 from ttmem.snapshot.incidents import Frame, Incident, Site
 from ttmem.snapshot.values import ChipName
-from ttmem.view.device_tables import devices_word
 from ttmem.view.table import clean
-from ttmem.view.texts import count_text, plural, size_text
+from ttmem.view.texts import count_text, devices_word, plural, size_text
 
 __all__ = [
     "TITLES",
