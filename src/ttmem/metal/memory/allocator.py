@@ -18,7 +18,7 @@ from ttmem.metal.memory.refusals import AllocationRefused, ForeignPlacement, Out
 from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Sharding
 from ttmem.metal.memory.sub_devices import SubDevice, SubDevices
 
-__all__ = ["Allocator", "Placement", "FreeSpace"]
+__all__ = ["Allocator", "FreeSpace", "Placement"]
 
 _DRAM_TYPES = frozenset({BufferType.DRAM, BufferType.TRACE})
 
