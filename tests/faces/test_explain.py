@@ -127,6 +127,20 @@ def test_a_run_that_goes_well_has_one_line_for_what_was_refused(tmp_path: Path) 
     assert "held by" not in result.stderr
 
 
+NOTHING_HELD = """
+import ttmem
+chip = ttmem.open_device(0x29, index=3, board="n150", grid=(8, 8))
+ttmem.report_out_of_memory(chip, 0, 1 << 30, 1 << 20, 1 << 20)
+"""
+
+
+def test_a_chip_has_its_name_though_nothing_was_ever_held_of_it(tmp_path: Path) -> None:
+    result = ttmem("run", *python(NOTHING_HELD), directory=tmp_path)
+
+    [line] = [line for line in result.stderr.splitlines() if "out of memory" in line.lower()]
+    assert "newest: chip 3, DRAM: asked 1.00 GiB" in line
+
+
 def test_equal_incidents_of_several_ranks_share_one_block(tmp_path: Path) -> None:
     ranks = f"""
 import subprocess, sys
