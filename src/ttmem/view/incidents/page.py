@@ -113,7 +113,8 @@ def _others(
         kept = [one for one in process.incidents if (process.key, one.number) not in shown]
         if kept:
             names = ", ".join(_brief(process, one) for one in kept[-_NAMED_MOST:])
-            yield f"Other incidents of pid {process.pid}: {names} (ttmem explain {path or process.pid} --all)."
+            subject = path or process.pid or clean(process.path)
+            yield f"Other incidents of pid {process.pid}: {names} (ttmem explain {subject} --all)."
         lost = process.incident_count - len(process.incidents)
         if lost > 0:
             yield f"{plural(lost, 'earlier incident', 's')} of pid {process.pid}, details not kept."

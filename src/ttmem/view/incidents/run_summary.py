@@ -73,7 +73,7 @@ def _block(
         rows.append(
             ("before", f"{plural(process.incident_count - 1, 'other incident', 's')} of pid {process.pid}", Role.DIM)
         )
-    rows.append(("next", f"ttmem explain {process.pid}   ({_PAGE})", Role.INDEX))
+    rows.append(("next", f"ttmem explain {_subject(process)}   ({_PAGE})", Role.INDEX))
     rows.append(("journal", clean(process.path), Role.DIM))
     return [*lines, *labelled(rows, options.width)]
 
@@ -97,9 +97,14 @@ def _brief(
         Span(f" {who} "),
         Span(f"{count_text(times)} x {what}" if times > 1 else what, Role.HIGH),
         Span(f"{'' if has_failed else ', and went on'}; newest: {story}; {site_text(newest.site, 1)}"),
-        Span(f"  (ttmem explain {process.pid})", Role.INDEX),
+        Span(f"  (ttmem explain {_subject(process)})", Role.INDEX),
     )
     return [fitted(line, options.width) if options.width else line]
+
+
+def _subject(process: ProcessUsage) -> str:
+    """What `ttmem explain` finds it by: one of which no process is confirmed has its journal alone."""
+    return str(process.pid) if process.pid else clean(process.path)
 
 
 def _pids(group: Sequence[ProcessUsage]) -> str:
