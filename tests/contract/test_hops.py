@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tools.hops.source import both_ways, caches, class_names_used_twice, private_names
+from tools.hops.source import sources as sources_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,3 +73,10 @@ def test_what_a_command_enters_is_written_down(tmp_path: Path) -> None:
     assert {"cli/ps.py", "collector/collector.py"} <= set(files)
     assert "daemon/query_server.py" not in files
     assert all(int(count) >= len(files) for count in counts.split())
+
+
+def test_folders_of_the_product_import_one_way_and_a_class_name_means_one_thing() -> None:
+    product = sources_of(ROOT / "src" / "ttmem")
+
+    assert both_ways(product) == []
+    assert set(class_names_used_twice(product)) <= {"Host", "Layout", "Program"}  # the runtime's own words in the model

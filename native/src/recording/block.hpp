@@ -47,7 +47,7 @@ struct BlockHead {
     uint32_t balance_bytes = 0;
     uint32_t stored_bytes = 0, plain_bytes = 0;  // of the payload
     uint32_t process_count = 0;                  // that were recorded when it was closed
-    uint64_t first_ns = 0, last_ns = 0;          // CLOCK_MONOTONIC of rows
+    uint64_t first_ns = 0, last_ns = 0;          // CLOCK_MONOTONIC of rows: the earliest and the latest
     int64_t wall_offset_ns = 0;                  // CLOCK_REALTIME less CLOCK_MONOTONIC when it was closed
     uint64_t lost_records = 0;                   // so far, of all processes
 };
@@ -55,7 +55,9 @@ static_assert(sizeof(BlockHead) == 80 && std::endian::native == std::endian::lit
 
 /// Flags of a balance. Without the first, `chip` is only a number of this recording. With the second, the highest is what the
 /// own counter of a process says of a time in which it could not be followed: what was alive then is not known.
-inline constexpr uint32_t kHasChip = 1, kIsOfGap = 2;
+/// With the third, several processes had changes within the time of this block, some of which may stand in others: the highest
+/// was nowhere higher than this, and may have been lower (watch/shares.hpp). `start` is as it was heard.
+inline constexpr uint32_t kHasChip = 1, kIsOfGap = 2, kIsBound = 4;
 
 /// In place of a pool: the fullest core of the chip, with its kernel ring. It may be said higher than it was, never lower
 /// (watch/core_loads.hpp).

@@ -15,13 +15,13 @@ namespace {
 
 void play(Replay& replay, LifeReader& lives, const StoredBlock& block) {
     std::string error;
-    bool has_stopped = false;
     if (block.head.number % 8 == 1) lives.begin_segment();
     if (block.head.kind == BlockKind::names) {
         replay.read_names_of(block, error);
         lives.read_names_of(block, error);
     } else {
-        replay.apply(block, Until{}, has_stopped, error);
+        replay.take(block, error);
+        replay.play({}, block.head.last_ns);
         lives.apply(block, error);
     }
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ttmem import _native
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.collector import Collector
 from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.devices import Pool
@@ -82,7 +82,7 @@ class Moment:
 def empty_ledger() -> _native.Ledger:
     """One that knows how large banks are."""
     ledger = _native.Ledger()
-    for arch, sizes in bank_sizes().items():
+    for arch, sizes in BANK_SIZES.items():
         ledger.set_bank_sizes(arch, *sizes)
     return ledger
 

@@ -21,7 +21,7 @@ from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipId, TimeNs, replace
 
-__all__ = ["moment_report", "peak_report"]
+__all__ = ["moment_report", "peak_report", "process_word"]
 
 _SHOWN = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool not in (Pool.HOST, Pool.UNKNOWN))
 
@@ -75,6 +75,11 @@ def moment_report(
         for group in _alike(usages, one):
             found += _alive(recording, moment, group, one, by, most)
     return _report(recording, moment, found, by, is_of_peaks=False)
+
+
+def process_word(pid: int, name: str) -> str:
+    """pid 4711 (python model.py); a redacted recording has its number alone."""
+    return f"pid {pid} ({name})" if name else f"pid {pid}"
 
 
 def _chosen(moment: Moment, word: str | None) -> list[DeviceUsage]:
@@ -185,7 +190,7 @@ def _alive(
 def _report(
     recording: Recording, moment: Moment, pools: Sequence[PoolAlive], by: Sequence[ByWord], *, is_of_peaks: bool
 ) -> RecordingReport:
-    names = {one.key: f"pid {one.pid} ({one.label or one.command})" for one in moment.snapshot.processes}
+    names = {one.key: process_word(one.pid, one.label or one.command) for one in moment.snapshot.processes}
     return RecordingReport(
         path=str(recording.path),
         label=recording.meta.label,

@@ -45,6 +45,19 @@ def test_incidents_whose_slots_were_taken_are_counted() -> None:
     assert f"10 earlier incidents of pid {process.pid}, details not kept." in text
 
 
+def test_what_comes_next_is_asked_of_the_same_file() -> None:
+    process, other = with_incidents(2, a_refusal(1), a_refusal(2)), with_incidents(1, a_refusal(1), at=1)
+    snapshot = replace(a_busy_snapshot(), processes=(process, other))
+    found = explain(RefusingChip().copy(process.incidents[-1]))
+
+    text = plain(
+        explanation_page([(process, found)], snapshot, WIDE, is_whole=False, chosen=[process, other], path="run.ttmem")
+    )
+
+    assert "(ttmem explain run.ttmem --all)" in text
+    assert f"pid {other.pid} (ttmem explain run.ttmem --incident PID-N)" in text
+
+
 def test_nothing_is_never_said_where_something_was() -> None:
     lost = plain(no_incident_page((), [with_incidents(3)], WIDE))
     none = plain(no_incident_page(a_busy_snapshot().devices, [with_incidents(0)], WIDE))

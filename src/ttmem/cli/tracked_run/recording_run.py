@@ -31,17 +31,22 @@ def checked_output(path: Path, *, is_forced: bool, is_continued: bool = False) -
     if path.name and not path.suffix:
         path = path.with_name(path.name + SUFFIX)
     if not path.exists():
+        if not path.parent.is_dir():
+            raise CannotRecord(f"{path}: there is no directory {path.parent}; make it, or give another place")
         return path
     is_recording = path.is_dir() and (path / "meta.json").exists()
     if is_continued and is_recording:
         return path
     if not is_forced:
-        raise CannotRecord(
+        raise click.BadParameter(
             f"{path} is there already; choose another name, --append to go on with that recording, "
-            "or --force to replace it"
+            "or --force to replace it",
+            param_hint="-o",
         )
     if not is_recording:
-        raise CannotRecord(f"{path} is there and is no recording, so --force does not remove it; choose another name")
+        raise click.BadParameter(
+            f"{path} is there and is no recording, so --force does not remove it; choose another name", param_hint="-o"
+        )
     remove_recording(path)
     return path
 

@@ -66,7 +66,7 @@ def name_cells(names: Sequence[str], by: Sequence[ByWord], options: PageOptions)
     return cells
 
 
-def name_text(name: str, word: ByWord) -> str:
+def name_text(name: str, word: str) -> str:
     """A name in one line; of files their last part, as everywhere on screen. JSON has all of it."""
     lines = name.split("\n")
     if word == "site":
