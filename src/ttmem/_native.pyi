@@ -327,8 +327,9 @@ class Ledger(Books):
         cache); journals and sockets: (events, lost records, skipped, untabled, processes, time_ns of the newest event
         or 0); incidents: (kind, pool, how many), each counted once whatever its chips."""
 
-    def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
-        """What is alive, or the `most` largest of every target, pool and kind: (device numbers, kind, id, pool, flags,
+    def allocations(self, process: int, most: int = 0, first: int = 0, count: int = ...) -> list[tuple[Any, ...]]:
+        """What is alive, of that `count` from the `first` on, as long as nothing happens in one order; or the `most`
+        largest of every target, pool and kind: (device numbers, kind, id, pool, flags,
         reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
         holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed sizes, what the site says,
         parts)."""

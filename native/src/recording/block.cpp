@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kFlagBits = 4;
 constexpr uint64_t kFlagsMost = (1u << kFlagBits) - 1;
-static_assert((kHasChip | kIsOfGap) <= kFlagsMost);
+static_assert((kHasChip | kIsOfGap | kIsBound) <= kFlagsMost);
 
 constexpr size_t kBefore = offsetof(BlockHead, checksum), kBehind = kBefore + sizeof(uint64_t);
 static_assert(kBefore == sizeof(uint64_t));
