@@ -45,7 +45,7 @@ struct Until {
     uint64_t skip = 0, rows = ~uint64_t{0};  // of the block: rows that were applied before, and with which to stop
 };
 
-/// Looks at the books around each row of events, by whoever holds them.
+/// Looks at the books around each row of events, by the thread that holds them.
 class RowWatcher {
 public:
     virtual ~RowWatcher() = default;

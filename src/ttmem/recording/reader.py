@@ -366,7 +366,7 @@ class _Player:
 
 
 def _start_before(blocks: Sequence[RecordedBlock], time_ns: int) -> int:
-    """The last keyframe before a moment; those on the way from there are passed over."""
+    """The last keyframe before a moment; those on the way from there are skipped."""
     found: int | None = None
     for at, block in enumerate(blocks):
         if block.kind == EVENTS and block.last_ns > time_ns and found is not None:

@@ -26,7 +26,7 @@ def explanation_page(
     is_whole: bool,
     chosen: Sequence[ProcessUsage],
 ) -> list[Line]:
-    """Each incident under its own heading; then which others are kept, or were not."""
+    """Each incident under its own heading; then which others are known, or were lost."""
     lines: list[Line] = []
     devices = devices_of(snapshot)
     for process, explanation in explanations:
