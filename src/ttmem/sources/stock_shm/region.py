@@ -18,7 +18,7 @@ from ttmem.sources.stock_shm.layouts import (
     compiled_first,
 )
 
-__all__ = ["ChipSlot", "CounterRegion", "ProcessSlot", "CounterSums", "decode_region", "region_version"]
+__all__ = ["ChipSlot", "CounterRegion", "CounterSums", "ProcessSlot", "decode_region", "region_version"]
 
 _HEAD = compiled(HEAD)
 _CHIP = compiled(CHIPS.parts, CHIPS.stride_bytes)
