@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -159,6 +160,33 @@ def test_a_demo_is_looked_at_from_another_terminal_as_it_says() -> None:
     assert re.fullmatch(r"temperature.gpu\n\d+\n", heat.stdout)
     assert there["TTMEM_DIR"] in hint
     assert there["TTMEM_DIR"] not in running_demos(usual_places())
+
+
+def test_an_incident_of_a_demo_that_runs_is_explained_by_the_command_that_is_shown() -> None:
+    environ = {name: value for name, value in ENVIRON.items() if name != "TTMEM_DIR"}
+    command = ["-m", "ttmem", "demo", "oom-fragmented", "--speed", "10"]
+    with a_terminal(command, environ, columns=120, lines=50) as terminal:
+        told = terminal.read_until(" ttmem ps").partition("another terminal: ")[2]
+        table = typed(told, environ, until="says why")
+        [shown] = re.findall(r"^ (TTMEM_DIR=\S+ ttmem explain \S+) says why", table, flags=re.MULTILINE)
+        explained = typed(shown, environ)
+
+    assert "OUT OF MEMORY" in explained
+
+
+def typed(line: str, environ: dict[str, str], until: str = "") -> str:
+    """What a line that was shown prints when it is typed, if need be again until it says something."""
+    settings, _, words = line.strip().rpartition(" ttmem ")
+    there = {**environ, **dict(word.split("=", 1) for word in settings.split())}
+    deadline = time.monotonic() + 60
+    while True:
+        ran = subprocess.run([*TTMEM, *words.split()], env=there, capture_output=True, text=True)
+        if until in ran.stdout or time.monotonic() > deadline:
+            return ran.stdout
+
+
+def test_an_incident_of_a_demo_that_has_ended_is_explained_by_a_new_one() -> None:
+    assert " ttmem explain --demo says why and what to free.\n" in ttmem_demo("oom-fragmented").stdout
 
 
 def test_where_nothing_reports_a_demo_that_runs_is_named() -> None:

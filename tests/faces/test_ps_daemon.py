@@ -203,7 +203,7 @@ def test_a_device_the_daemon_does_not_know_is_a_bad_flag(daemon: Daemon) -> None
         result = daemon.run("dump", "--device", "7", check=False)
 
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == "ttmem: Invalid value for --device: no device 7 here; known are 0\n"
+    assert result.stderr == "ttmem: Invalid value for -i: no device 7 here; known are 0\n"
 
 
 @pytest.mark.slow
