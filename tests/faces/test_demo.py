@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import click
@@ -92,6 +93,7 @@ def test_a_refusal_is_shown_in_the_runtimes_words() -> None:
     assert "dram 12.0 GiB / 12.0 GiB; equal to the byte." in text
 
 
+@pytest.mark.slow
 def test_a_killed_workload_gives_everything_back() -> None:
     text = ttmem_demo("killed-midway").stdout
 
@@ -114,6 +116,7 @@ def test_several_workloads_share_the_table_on_chips_of_their_own() -> None:
     assert text.endswith("All programs have ended; 0 B of their memory is left on the devices.\n")
 
 
+@pytest.mark.slow
 def test_another_board_speed_and_length_may_be_asked_for() -> None:
     text = ttmem_demo("resnet-trace", "--board", "N150", "--speed", "1000", "--steps", "3").stdout
 
@@ -139,6 +142,7 @@ def test_time_ends_a_workload_wherever_it_is() -> None:
     assert "equal to the byte." in said(text)
 
 
+@pytest.mark.slow
 def test_a_demo_is_looked_at_from_another_terminal_as_it_says() -> None:
     command = [*TTMEM, "demo", "resnet-trace", "--seconds", "60"]
     environ = {name: value for name, value in ENVIRON.items() if name != "TTMEM_DIR"}
@@ -156,6 +160,33 @@ def test_a_demo_is_looked_at_from_another_terminal_as_it_says() -> None:
     assert re.fullmatch(r"temperature.gpu\n\d+\n", heat.stdout)
     assert there["TTMEM_DIR"] in hint
     assert there["TTMEM_DIR"] not in running_demos(usual_places())
+
+
+def test_an_incident_of_a_demo_that_runs_is_explained_by_the_command_that_is_shown() -> None:
+    environ = {name: value for name, value in ENVIRON.items() if name != "TTMEM_DIR"}
+    command = ["-m", "ttmem", "demo", "oom-fragmented", "--speed", "10"]
+    with a_terminal(command, environ, columns=120, lines=50) as terminal:
+        told = terminal.read_until(" ttmem ps").partition("another terminal: ")[2]
+        table = typed(told, environ, until="says why")
+        [shown] = re.findall(r"^ (TTMEM_DIR=\S+ ttmem explain \S+) says why", table, flags=re.MULTILINE)
+        explained = typed(shown, environ)
+
+    assert "OUT OF MEMORY" in explained
+
+
+def typed(line: str, environ: dict[str, str], until: str = "") -> str:
+    """What a line that was shown prints when it is typed, if need be again until it says something."""
+    settings, _, words = line.strip().rpartition(" ttmem ")
+    there = {**environ, **dict(word.split("=", 1) for word in settings.split())}
+    deadline = time.monotonic() + 60
+    while True:
+        ran = subprocess.run([*TTMEM, *words.split()], env=there, capture_output=True, text=True)
+        if until in ran.stdout or time.monotonic() > deadline:
+            return ran.stdout
+
+
+def test_an_incident_of_a_demo_that_has_ended_is_explained_by_a_new_one() -> None:
+    assert " ttmem explain --demo says why and what to free.\n" in ttmem_demo("oom-fragmented").stdout
 
 
 def test_where_nothing_reports_a_demo_that_runs_is_named() -> None:
@@ -277,6 +308,7 @@ def playing(terminal: Terminal) -> tuple[int, str]:
     return pid, directory
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
     with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "1"], ENVIRON, columns=120, lines=50) as terminal:
         assert terminal.end() == 0
@@ -290,6 +322,7 @@ def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
     assert FAREWELL in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [("q", 0), ("signal", 143)])
 def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
     with a_terminal(["-m", "ttmem", "demo"], ENVIRON, columns=120, lines=50) as terminal:

@@ -32,7 +32,7 @@ __all__ = [
 
 BufferKey = tuple[str, str, tuple[str, ...]]  # parts of one buffer have the same
 
-_BLOCK = 32  # smallest unit of the runtime's allocators
+_BLOCKS = (32, 64)  # the units of the runtime's allocators, by architecture
 _BOTTOM_UP = ("dram", "trace")  # L1 is handed out from its end
 
 
@@ -52,21 +52,34 @@ def is_freeable(entry: HeldEntry) -> bool:
 
 
 def lockstep_banks(copy: IncidentCopy) -> int | None:
-    """How many banks give up a block for a buffer in lockstep: the smallest guess, since blocks are rounded up."""
+    """How many banks give up a block for a buffer in lockstep: those by which every charge is whole blocks, else the
+    smallest guess. What a refusal counts are the banks that were to hold something, perhaps fewer."""
     incident = copy.incident
-    found: list[int] = [
-        entry.reserved_bytes // entry.per_bank_bytes
+    charged = {
+        (entry.reserved_bytes, entry.per_bank_bytes)
         for entry in copy.entries
         if is_of_allocator(entry, incident) and entry.per_bank_bytes and not (entry.is_per_core or entry.is_view)
-    ]
+    }
+    asked = set()
     if not incident.is_per_core:
         for free, of_bank in (
             (incident.free_bytes, incident.free_per_bank_bytes),
             (incident.largest_free_bytes, incident.largest_free_per_bank_bytes),
         ):
-            found.append(free // of_bank if free and of_bank else 0)
-    known = [count for count in found if count]
+            asked |= {free // of_bank} if free and of_bank else set()
+    exact = [banks for block in _BLOCKS if (banks := _banks_in_blocks(charged, block))]
+    if exact:
+        return next((banks for banks in exact if banks in asked), exact[0])
+    whole = {banks for banks in asked if banks and not any(reserved % banks for reserved, _ in charged)}
+    known = [banks for banks in whole | {reserved // of_bank for reserved, of_bank in charged} if banks]
     return min(known) if known else None if incident.is_per_core else incident.bank_count
+
+
+def _banks_in_blocks(charged: Iterable[tuple[int, int]], block: int) -> int | None:
+    """The number of banks by which every charge is a whole block of each, if there is one."""
+    found = {divmod(reserved, -(-of_bank // block) * block) for reserved, of_bank in charged}
+    [(banks, rest)] = found if len(found) == 1 else [(0, 0)]
+    return banks if banks and not rest else None
 
 
 def is_of_allocator(entry: HeldEntry, incident: Incident) -> bool:
@@ -117,7 +130,7 @@ def entry_bytes(entry: HeldEntry, banks: int | None) -> int:
         return own
     if entry.reserved_bytes and entry.reserved_bytes % banks == 0:
         return max(own, entry.reserved_bytes // banks)
-    return -(-max(own, -(-entry.reserved_bytes // banks)) // _BLOCK) * _BLOCK
+    return -(-max(own, -(-entry.reserved_bytes // banks)) // _BLOCKS[0]) * _BLOCKS[0]
 
 
 class _Placed(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from ttmem.cli.common import DONE, INTERRUPTED, KILLED_BY, NOT_EQUAL, nearest
-from ttmem.cli.common.request import BANNER
+from ttmem.cli.common.request import BANNER, how_to_explain
 from ttmem.cli.demonstration.directories import how_to_look, own_directory, usual_places
 from ttmem.cli.demonstration.driver_tree import write_tree
 from ttmem.cli.demonstration.interrupts import noticed_interrupts
@@ -131,7 +131,8 @@ def demo(
     if screenshot:
         play_seconds = _SHOT_SECONDS if seconds is None else seconds
         return _photographed(orders, screenshot, views, sizes, themes, is_ascii=is_ascii, seconds=play_seconds)
-    options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=BANNER)
+    explaining = how_to_explain({}, is_simulated=True)
+    options = PageOptions(screen.width, is_ascii or not screen.is_unicode, banner=BANNER, explaining=explaining)
     if is_watched:
         return _in_monitor(orders, options, picture_file, has_colour=not is_colourless, seconds=seconds)
     for number in (signal.SIGTERM, signal.SIGHUP):

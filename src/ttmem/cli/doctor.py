@@ -21,7 +21,7 @@ _TOPIC_WIDTH = 18
 @click.command(short_help="Show what can be seen here, and what is missing.")
 @click.option("--python", metavar="PATH", help="The Python whose ttnn is meant (default: `python` as found here).")
 @click.option("--library", metavar="PATH", help="A libtt_metal.so, instead of an installed package.")
-@click.option("-a", "--all", "has_all", is_flag=True, help="List every function that the hook uses, by its full name.")
+@click.option("-a", "--all", "has_all", is_flag=True, help="List all functions and places that the hook uses.")
 @click.option("--json", "is_json", is_flag=True, help="One JSON document.")
 @click.option("-C", "--no-color", "is_plain", is_flag=True, help="No colours (so does NO_COLOR).")
 def doctor(*, python: str | None, library: str | None, has_all: bool, is_json: bool, is_plain: bool) -> int:
@@ -42,7 +42,7 @@ def doctor(*, python: str | None, library: str | None, has_all: bool, is_json: b
 
 def doctor_page(report: DoctorReport, *, has_all: bool) -> list[Line]:
     lines = [line for check in report.checks for line in _check_lines(check)]
-    listed = [one for one in report.presences if has_all or one.is_lacking or one.entry.kind == "offset"]
+    listed = [one for one in report.presences if has_all or one.is_lacking]
     if listed:
         lines += [(), *(_entry_line(presence, has_symbol=has_all) for presence in listed)]
     return [*lines, (), *((Span(text, role),) for text, role in _conclusion(report))]

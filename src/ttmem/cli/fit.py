@@ -62,7 +62,10 @@ def fit(
         if not result.chosen.devices:  # chips that only ended programs have named are better than none
             result = query(source, Request(devices=devices, is_with_ended=True), has_identity=True)
     if not result.chosen.devices:
-        raise NothingToRead("no device is known: no process reports, and the driver lists none")
+        raise NothingToRead(
+            "no device is known: no process reports, and the driver lists none; "
+            "`ttmem fit --demo` asks simulated chips, `ttmem doctor` says what can be seen here"
+        )
     judged = candidates(result.chosen, need, result.telemetry)
     taken = chosen(judged, count)
     if is_json:

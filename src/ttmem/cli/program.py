@@ -11,9 +11,9 @@ from typing import Any, TextIO
 import click
 
 from ttmem.cli import HELP, VERBS
-from ttmem.cli.common import DONE, INTERRUPTED, NOTHING_READ, nearest
+from ttmem.cli.common import BAD_FLAG, DONE, INTERRUPTED, NOTHING_READ, nearest
 from ttmem.cli.common.options import HELP_OPTION, ManyValues
-from ttmem.errors import TtmemError
+from ttmem.errors import TtmemError, WrongFile
 
 __all__ = [
     "Verbs",
@@ -39,6 +39,7 @@ _OTHER_TOOLS = {  # verbs of nvidia-smi, tt-smi, nvitop and memray, and words of
     **dict.fromkeys(("daemon", "server", "metrics"), "serve"),
     "version": "--version",
 }
+_NEAR = (*VERBS, "help")
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE)
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
@@ -54,7 +55,7 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if arguments[0] not in VERBS:
             ours = _OTHER_TOOLS.get(arguments[0])
-            words = f"try: ttmem {ours}" if ours else nearest(arguments[0], VERBS, f"known: {', '.join(VERBS)}")
+            words = f"try: ttmem {ours}" if ours else nearest(arguments[0], _NEAR, f"known: {', '.join(VERBS)}")
             raise click.UsageError(f"no verb {arguments[0]!r}; {words}")
         if arguments[0] in _STAYING:
             gc.enable()
@@ -159,7 +160,7 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
         return _without_descriptors(name) if error.errno in _OUT_OF_DESCRIPTORS else unwritten(name, error)
     except TtmemError as error:
         click.echo(f"{name}: {error}", err=True)
-        return NOTHING_READ
+        return BAD_FLAG if isinstance(error, WrongFile) else NOTHING_READ
     return result if isinstance(result, int) else DONE
 
 

@@ -16,7 +16,7 @@ import click
 
 from ttmem.cli.common import DONE, NOTHING_READ
 from ttmem.cli.common.options import table_command
-from ttmem.cli.common.request import BANNER, STANDARD_NAME, Looked, QueryResult, Request, query
+from ttmem.cli.common.request import BANNER, STANDARD_NAME, Looked, QueryResult, Request, how_to_explain, query
 from ttmem.errors import TtmemError
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
@@ -219,6 +219,7 @@ def page_options(request: Request, screen: Screen | None = None, result: QueryRe
         order=request.order or "",
         by=request.by or "",
         banner=BANNER if request.simulated_count else "",
+        explaining=how_to_explain(os.environ, is_simulated=bool(request.simulated_count)),
         parents=_parents(result.chosen.live) if result and request.is_tree else None,
     )
 

@@ -119,7 +119,7 @@ def _runtime(
                 report.python = interpreter
                 return of_package(package, environ)
         text = f"no ttnn in {' or '.join(asked)}: there is nothing to hook"
-        advice = f"pip install ttnn there, or {advice}"
+        advice = f"{asked[0]} -m pip install ttnn, or {advice}"
     except OSError as error:
         text = f"{error.filename or library}: {error.strerror}"
     except TtmemError as error:

@@ -55,7 +55,7 @@ def _journals(directory: str, uid: int, *, is_named: bool) -> Check:
         return _journals_to_be(directory)
     except OSError as error:
         return Check(Status.FAIL, "journals", f"{directory}: {error.strerror}", "set TTMEM_DIR to another directory")
-    advice = f"remove it, or set TTMEM_DIR to a directory of uid {uid} with mode 0700"
+    advice = "set TTMEM_DIR to a directory of your own (mkdir -m 700), for the program and for ttmem"
     if stat.S_ISLNK(facts.st_mode):
         advice = f"name the directory itself: TTMEM_DIR={os.path.realpath(directory)}"
         return Check(Status.FAIL, "journals", f"{directory} is a link, and those are not followed", advice)
@@ -104,7 +104,8 @@ def _room(directory: str) -> Check:
         return Check(Status.WARN, "room", f"{above}: {error.strerror}")
     free = facts.f_bavail * facts.f_frsize
     text = f"{free >> 20:,} MiB free for journals of {JOURNAL_BYTES >> 20} MiB, one per process, in {above}"
-    advice = "give /dev/shm more room (containers: --shm-size), lower TTMEM_TABLE, or set TTMEM_DIR to another place"
+    shared = " (of a container: --shm-size)" if above.startswith("/dev/shm") else ""
+    advice = f"make room there{shared}, set TTMEM_DIR to another place, or TTMEM_TABLE=65536 for smaller journals"
     if free < JOURNAL_BYTES:
         return Check(Status.FAIL, "room", text, advice)
     if free < JOURNAL_BYTES * _COMFORTABLE_JOURNALS:

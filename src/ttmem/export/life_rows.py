@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.recording import Batch, Ending, LifeFlag, Lives, Recording
 from ttmem.recording.csv_rows import ColumnForm, CsvColumn, csv_rows
-from ttmem.recording.reader import EVENTS
+from ttmem.recording.segments import EVENTS
 
 __all__ = ["COLUMNS", "LifeColumn", "LifeRows"]
 

@@ -24,6 +24,7 @@ from ttmem.analysis.growth import (
 from ttmem.analysis.growth.counting import LineRuns
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.errors import SelectionError
+from ttmem.figures.recorded import process_word
 from ttmem.recording import EventKind, LifeProcess, Lives, PhaseRun, Recording, WantedLives
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipId, ChipName, Hex, TimeNs, place_of
@@ -313,7 +314,7 @@ def _held(lives: Lives, counter: HeldCounter) -> list[HeldLine]:
 
 
 def _process_text(process: LifeProcess) -> str:
-    return f"pid {process.pid} ({process.label or process.command})"
+    return process_word(process.pid, process.label or process.command)
 
 
 def _chips(lives: Lives, number: int) -> tuple[ChipName, ...]:

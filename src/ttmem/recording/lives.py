@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from ttmem import _native
 from ttmem.devices import Kind, Pool
 from ttmem.errors import RecordingDamaged
-from ttmem.recording.reader import EVENTS, KEYFRAME, NAMES, Recording, Segment
+from ttmem.recording.reader import Recording
+from ttmem.recording.segments import EVENTS, KEYFRAME, NAMES, Segment
 
 __all__ = [
     "EVENT_COLUMNS",

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from ttmem import _native
 from ttmem.errors import RecordingDamaged
-from ttmem.recording.reader import EVENTS, NAMES, RecordedBlock, Recording, Segment
+from ttmem.recording.reader import Recording
+from ttmem.recording.segments import EVENTS, NAMES, Segment
 
 __all__ = [
     "FULLEST_CORE",
@@ -140,8 +141,9 @@ class Timeline:
         for block in segment.blocks:
             if block.kind == NAMES:
                 replay.read_names(segment.plain(block))
-        for block in _playable(segment):
-            if self._native.play(ledger, replay, segment.plain(block)):
+        for place in _playable(segment):
+            block = segment.blocks[place]
+            if self._native.play(ledger, replay, segment.plain(block), segment.horizon_ns(place)):
                 break
             self._recording.on_read(block.row_count if block.kind == EVENTS else 0)
         self._native.end_segment(ledger, min(replay.time_ns() or self.from_ns, self.until_ns))
@@ -159,12 +161,12 @@ class Timeline:
 
 def _span(segment: Segment) -> tuple[int, int]:
     """The times of its first and last event; of one without any, such that it is never the first to be read."""
-    events = [block for block in segment.blocks if block.kind == EVENTS and block.first_ns]
-    return min((block.first_ns for block in events), default=0), max((block.last_ns for block in events), default=0)
+    return segment.first_ns, segment.last_ns
 
 
-def _playable(segment: Segment) -> list[RecordedBlock]:
+def _playable(segment: Segment) -> list[int]:
+    """Places of blocks."""
     start = next((at for at, block in enumerate(segment.blocks) if block.is_start), None)
     if start is None:
         raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
-    return [block for block in segment.blocks[start:] if block.kind != NAMES]
+    return [place for place in range(start, len(segment.blocks)) if segment.blocks[place].kind != NAMES]

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["PageOptions"]
+__all__ = ["EXPLAINING", "PageOptions"]
+
+EXPLAINING = "ttmem explain {}"
 
 
 class PageOptions(NamedTuple):
@@ -13,6 +15,7 @@ class PageOptions(NamedTuple):
     is_ascii: bool = False
     is_with_ended: bool = False
     banner: str = ""
+    explaining: str = EXPLAINING  # the command that explains an incident
     is_kernels: bool = False  # what programs do, instead of who holds how much
     order: str = ""  # the column that processes are sorted by
     by: str = ""  # "workload": what the processes of each hold together

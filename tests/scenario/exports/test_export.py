@@ -168,12 +168,12 @@ def test_a_file_is_written_under_its_name_when_it_is_whole(
     [
         (["{run}", "--to", "perfetto", "-o", "{there}"], 2, "there.txt is there already; --force replaces it"),
         (["{run}", "--to", "perfetto", "-o", "{directory}"], 2, "is a directory; give a file to write into"),
-        (["{run}", "--to", "perfetto", "-o", "{directory}/no/file"], 2, "No such file or directory"),
+        (["{run}", "--to", "perfetto", "-o", "{directory}/no/file"], 1, "No such file or directory"),
         (["{run}", "--to", "graph", "-o", "{new}"], 2, "'graph' is not one of"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--from", "+99s"], 2, "outside of the recording"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--from", "+0.01s", "--until", "+0s"], 2, "+0s is before +0.01s"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--until", "noon"], 2, "'noon' is no moment"),
-        (["{directory}", "--to", "perfetto", "-o", "{new}"], 1, "not a recording"),
+        (["{directory}", "--to", "perfetto", "-o", "{new}"], 2, "not a recording"),
         (["{run}", "--to", "speedscope", "-o", "{new}", "--until", "+0s"], 1, "no pool of any chip held anything then"),
     ],
 )

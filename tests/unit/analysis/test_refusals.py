@@ -1,6 +1,7 @@
 """Made-up refusals with known answers: the set to free is the one that the model's own allocator needs, and no smaller
 one will do, tried one by one."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -192,6 +193,26 @@ def hybrid_on_many_cores() -> Refusal:
     return Refusal(chip, chip.l1(1000 * KIB), "cores_in_the_way", {"spill1", "spill2"}, "moe.py:2 spill")
 
 
+def sharded_on_fewer_cores() -> Refusal:
+    """The runtime counts the shards of what was asked for; every bank gives up a block all the same."""
+    chip = RefusingChip()
+    for name, kib in (("mask", 60), ("attention", 430)):
+        chip.hold(name, chip.on_cores("0,0-7,6", kib * KIB, Allocation.LOCKSTEP), f"model.py:{kib} {name}")
+    asked = chip.on_cores("0,0-7,6", 1100 * KIB, Allocation.LOCKSTEP)
+    return Refusal(chip, asked, "full", {"attention"}, "model.py:430 attention")
+
+
+def sharded_on_fewer_cores_beside_flags() -> Refusal:
+    """All that is alive is smaller than a block."""
+    chip = RefusingChip()
+    for number in range(3):
+        chip.hold(f"large{number}", chip.l1(400 * KIB))
+        chip.hold(f"flag{number}", chip.on_cores("0,0-7,6", 4, Allocation.LOCKSTEP), f"model.py:{number} flags")
+    chip.free(*(f"large{number}" for number in range(3)))
+    asked = chip.on_cores("0,0-7,6", 700 * KIB, Allocation.LOCKSTEP)
+    return Refusal(chip, asked, "fragmented", {"flag1"}, "model.py:0 flags")
+
+
 SUB_DEVICES = ["0,0-3,3", "4,0-7,3"]
 
 
@@ -238,6 +259,7 @@ REFUSALS: list[Callable[[], Refusal]] = [
     *(fragmented_dram, one_big_holder, leak, leak_of_most, floor_pinned_by_four_bytes, fewest_bytes_of_equal_sets),
     *(three_must_go, more_than_there_is, binary_in_the_way, only_traces, trace_region, two_allocators, mesh_of_eight),
     *(blackhole, per_core, per_core_two_lines, per_core_one_for_all, hybrid_with_a_large_free_block),
+    *(sharded_on_fewer_cores, sharded_on_fewer_cores_beside_flags),
     *(hybrid_on_many_cores, sub_device, fragmented_sub_device, mesh_above_its_sub_devices),
 ]
 
@@ -284,6 +306,18 @@ def test_the_holes_are_those_of_the_model(make: Callable[[], Refusal]) -> None:
         assert (line.free_bytes, line.largest_free_bytes) == (figures.free_bytes, figures.largest_free_bytes)
         assert line.hole_count == sum(not block.is_allocated for block in _blocks(refusal))
     assert found.notes == ()
+
+
+@pytest.mark.parametrize("make", REFUSALS)
+def test_each_buffer_has_its_size_in_a_bank(make: Callable[[], Refusal]) -> None:
+    refusal = make()
+    found = explained(refusal)
+    held = refusal.chip.held.values()
+    of_line = {one.line: one.placement.block_bytes for one in held if one.line}
+    lines = Counter(one.line for one in held)
+
+    sizes = {holder.name: holder.size_bytes for holder in found.holders if holder.name and lines[holder.name] == 1}
+    assert sizes == {name: of_line[name] for name in sizes}
 
 
 def test_the_line_of_a_sub_device_has_its_own_buffers_alone() -> None:

@@ -3,8 +3,9 @@
 The chips of `-i LIST` are indexes, unique ids, device files or PCI addresses, one kind at a time as tt-smi has it.
 """
 
+import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import click
@@ -14,6 +15,7 @@ from ttmem.errors import NothingToRead, SelectionError
 from ttmem.snapshot import DeviceUsage, Selection, Snapshot, selected
 from ttmem.snapshot.selection import device_test, is_device_name, known_devices
 from ttmem.snapshot.values import Device, replace
+from ttmem.view.page import EXPLAINING
 from ttmem.view.process_table import COLUMNS
 from ttmem.view.table import clean
 from ttmem.view.texts import looked_text, plural
@@ -22,10 +24,11 @@ if TYPE_CHECKING:
     from ttmem.snapshot.telemetry import ChipTelemetry
     from ttmem.view.queries import AppRow, CsvForm, MemoryRow, Question
 
-__all__ = ["BANNER", "DEMO_CHIPS", "STANDARD_NAME", "Looked", "QueryResult", "Request", "check_colours"]
-__all__ += ["device_words", "query"]
+__all__ = ["BANNER", "DEMO_CHIPS", "DEMO_PREFIX", "STANDARD_NAME", "Looked", "QueryResult", "Request", "check_colours"]
+__all__ += ["device_words", "how_to_explain", "query"]
 
 BANNER = "demo: simulated chips"
+DEMO_PREFIX = "ttmem-demo-"  # of the directory where the processes of a demo report
 DEMO_CHIPS = 4
 STANDARD_NAME = "\0"  # -f without a name; no file can be called that
 
@@ -146,6 +149,16 @@ class Request(NamedTuple):
             if word not in SECTIONS:
                 raise click.BadParameter(f"no section {word!r}; known: {', '.join(SECTIONS)}", param_hint="-d")
         return words
+
+
+def how_to_explain(environ: Mapping[str, str], *, is_simulated: bool) -> str:
+    """What explains an incident, as `PageOptions.explaining` has it. A demo that runs is asked in its directory;
+    chips that a verb simulated are gone when its words are read."""
+    directory = environ.get("TTMEM_DIR", "")
+    if is_simulated:
+        return "ttmem explain --demo"
+    is_demo = os.path.basename(directory.rstrip("/")).startswith(DEMO_PREFIX)
+    return f"TTMEM_DIR={directory} {EXPLAINING}" if is_demo else EXPLAINING
 
 
 def check_colours(colours: str | None, *, is_colourless: bool) -> None:

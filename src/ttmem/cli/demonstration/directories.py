@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ttmem.cli.common.request import DEMO_PREFIX
 from ttmem.errors import TtmemError
 from ttmem.view.texts import size_text
 
 __all__ = ["JOURNAL_BYTES", "apart_from", "how_to_look", "own_directory", "running_demos", "usual_places"]
 
 JOURNAL_BYTES = 16 << 20  # at most, of one process with the usual bounds
-_PREFIX = "ttmem-demo-"
 _YOUNG_SECONDS = 60.0  # may not have taken its lock yet
 
 
@@ -45,7 +45,7 @@ def running_demos(places: Sequence[Path]) -> list[str]:
     found: list[str] = []
     for place in places:
         with suppress(OSError):
-            names = sorted(name for name in os.listdir(place) if name.startswith(_PREFIX))
+            names = sorted(name for name in os.listdir(place) if name.startswith(DEMO_PREFIX))
             found += [str(place / name) for name in names if _is_held(place / name)]
     return found
 
@@ -74,7 +74,7 @@ def own_directory(process_count: int, places: Sequence[Path]) -> Iterator[str]:
     """A new directory with room for the journals of `process_count` processes."""
     for place in places:
         _sweep(place)
-    directory = tempfile.mkdtemp(prefix=_PREFIX, dir=_roomy(places, process_count * JOURNAL_BYTES))
+    directory = tempfile.mkdtemp(prefix=DEMO_PREFIX, dir=_roomy(places, process_count * JOURNAL_BYTES))
     lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # where locks are not to be had, nothing is swept either
@@ -111,7 +111,7 @@ def _sweep(place: Path) -> None:
     """Removes what demos of ours left there that live no more."""
     with suppress(OSError):
         for name in os.listdir(place):
-            if name.startswith(_PREFIX):
+            if name.startswith(DEMO_PREFIX):
                 _remove_if_dead(place / name)
 
 

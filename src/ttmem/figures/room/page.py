@@ -10,7 +10,7 @@ from ttmem.analysis.alive import AliveSum
 from ttmem.analysis.room.page import CachedPrograms, IncidentLine, RecordedPage
 from ttmem.devices import Kind
 from ttmem.figures.growing import leaks
-from ttmem.figures.recorded import peak_report
+from ttmem.figures.recorded import peak_report, process_word
 from ttmem.figures.room import RoomRun, advice_report, cores_report, headroom_report, holes_report
 from ttmem.figures.room.run import site_line
 from ttmem.recording import Recording
@@ -97,7 +97,7 @@ def _programs(run: RoomRun, most: int) -> list[CachedPrograms]:
         process = processes[number]
         found.append(
             CachedPrograms(
-                process=f"pid {process.pid} ({process.label or process.command})",
+                process=process_word(process.pid, process.label or process.command),
                 made_count=sum(one.count for one in sums),
                 last_quarter_count=late[number],
                 size_bytes=sum(one.size_bytes for one in sums),

@@ -130,7 +130,7 @@ class Rows:
         processes = [one for one in moment.snapshot.processes if one.is_live]
         self._phases = {key: Phases(spans) for key, spans in moment.phases.items()}
         self._labels = {one.key: f"{one.pid} {one.label or one.command}".strip() for one in processes}
-        self.by_process: dict[int, Sequence[Row]] = {one.key: moment.allocations(one.key) for one in processes}
+        self.by_process: dict[int, Sequence[Row]] = {one.key: list(moment.allocations(one.key)) for one in processes}
 
     def entry(self, key: int, row: Row, size_bytes: int | None = None, *, chip: str = "", core: str = "") -> Entry:
         phases = self._phases.get(key, Phases(()))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ttmem.analysis.alive import AliveSum, ByWord
 from ttmem.analysis.room.traces import TraceLife, TraceReport
 from ttmem.devices import BANKED_POOLS, Kind
+from ttmem.figures.recorded import process_word
 from ttmem.figures.room.run import LifeNames, RoomRun, says_damage
 from ttmem.recording import Batch, EventKind, LifeEvent, LifeFlag, Lives
 from ttmem.snapshot.values import ChipId
@@ -115,7 +116,7 @@ def _life(run: RoomRun, reader: Lives, trace: _Trace, named: LifeNames, most: in
     found = sorted((AliveSum(names, *figures) for names, figures in sums.items()), key=lambda one: -one.size_bytes)
     process = reader.processes[trace.captured.process]
     return TraceLife(
-        process=f"pid {process.pid} ({process.label or process.command})",
+        process=process_word(process.pid, process.label or process.command),
         trace=trace.captured.id,
         chip_ids=tuple(map(ChipId, trace.captured.chips)),
         size_bytes=trace.captured.value,

@@ -5,22 +5,20 @@ from typing import NamedTuple, Protocol
 
 from ttmem.analysis.address_lines import is_of_sub_device
 from ttmem.snapshot.incidents import Incident, incident_name
-from ttmem.snapshot.usage import Snapshot
 from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.words import (
     chips_text,
-    headline,
     incident_title,
     is_per_core_memory,
     memory_word,
     site_text,
 )
+from ttmem.view.page import PageOptions
 from ttmem.view.table import Line, Role, Span, clean, clipped, width_of
 from ttmem.view.texts import clock_text, count_text, plural, process_text, size_text
 
 __all__ = [
     "Told",
-    "alert_texts",
     "incident_list",
     "is_fresh",
     "line_of",
@@ -103,24 +101,22 @@ def incident_list(
     refused: Sequence[tuple[Reporting, bool]],
     devices: Sequence[ChipName],
     time_ns: int,
-    width: int | None,
-    *,
-    is_ascii: bool,
+    options: PageOptions,
 ) -> tuple[list[Line], list[str]]:
     """A title and a line for each of the newest incidents; and what is to be said of the others."""
     told = told_incidents(refused, time_ns)
     count = sum(max(process.incident_count, 1) for process, _ in refused)
     title = Role.FULL if any(one.is_fresh for one in told) else Role.HEAD
     lines: list[Line] = [(Span(f" INCIDENTS {count:,}", title),)] if refused else []
-    lines += lines_of(told[:_NEWEST], devices, width, is_ascii=is_ascii)
-    notes = [next_step(told[0])] if told else []
+    lines += lines_of(told[:_NEWEST], devices, options.width, is_ascii=options.is_ascii)
+    notes = [next_step(told[0], options.explaining)] if told else []
     notes += [f"and {len(told) - _NEWEST:,} earlier (--json lists them)."] if len(told) > _NEWEST else []
     return lines, [*notes, *unkept_texts(process for process, _ in refused)]
 
 
-def next_step(newest: Told) -> str:
+def next_step(newest: Told, explaining: str) -> str:
     """What to do about it."""
-    words = f"ttmem explain {incident_name(newest.pid, newest.incident)}" if newest.pid else "ttmem explain"
+    words = explaining.format(incident_name(newest.pid, newest.incident) if newest.pid else "").rstrip()
     return f"{words} says why and what to free."
 
 
@@ -130,7 +126,9 @@ def line_of(one: Told, devices: Sequence[ChipName], width: int | None, *, is_asc
     more = f" x{count_text(incident.repeat_count + 1)}" if incident.repeat_count else ""
     title = f" {_TITLES.get(incident.kind, incident_title(incident))}{more}"
     chips = chips_text(incident, devices).removesuffix(" (one mesh)")
-    body = f"  {chips}  {_name(one)}  {_asked(incident)}  {site_text(incident.site, 1)}"
+    body = f"  {chips}  {_name(one)}  {_asked(incident)}  "
+    room = None if width is None else width - width_of(title) - width_of(body)
+    body += _site_in(site_text(incident.site, 1), room, is_ascii=is_ascii)
     extras = [f"  {_free(incident)}", f"  {clock_text(one.time_ns)}", f"  {clean(one.label)}"]
     taken = width_of(title) + width_of(body)
     rest = ""
@@ -142,6 +140,16 @@ def line_of(one: Told, devices: Sequence[ChipName], width: int | None, *, is_asc
     if width is not None:
         body = clipped(body, max(0, width - width_of(title)), is_ascii=is_ascii)
     return Span(title, Role.FULL if one.is_fresh else Role.DIM), Span(body), Span(rest, Role.DIM)
+
+
+def _site_in(text: str, room: int | None, *, is_ascii: bool) -> str:
+    """file.py:12 function, where there is less room the end of the file's name and its line: those lead to it."""
+    place = text.partition(" ")[0]
+    excess = 0 if room is None else width_of(place) - room
+    name, _, number = place.rpartition(":")
+    if excess <= 0 or not number.isdecimal() or len(name) <= excess:
+        return text
+    return ("~" if is_ascii else "…") + place[excess + 1 :]
 
 
 def _name(one: Told) -> str:
@@ -174,22 +182,6 @@ def _free(incident: Incident) -> str:
     if free is None or largest is None:
         return ""
     return f"free {size_text(free)}, largest block {size_text(largest)}"
-
-
-def alert_texts(overview: Snapshot) -> Iterator[tuple[int, str, Role, str]]:
-    """Of each incident, the newest first: when, what, in which colour, and all its figures in a sentence."""
-    refused = [(row, row.state == "ended") for row in overview.processes if row.was_refused]
-    devices = [usage.device for usage in overview.devices]
-    for one in told_incidents(refused, overview.time_ns):
-        text = f"{headline(one.incident, devices)}. Asked by {site_text(one.incident.site)}"
-        phase = f", phase {clean(one.incident.phase)}" if one.incident.phase else ""
-        repeats = f", {count_text(one.incident.repeat_count)} more times" if one.incident.repeat_count else ""
-        who = f"{_name(one)} {clean(one.label)}"
-        step = f"ttmem explain {incident_name(one.pid, one.incident)}" if one.pid else "ttmem explain"
-        role = Role.FULL if one.is_fresh else Role.PLAIN
-        yield one.time_ns, f"{incident_title(one.incident)}  {who}", role, f"{text}{phase}{repeats}. {step}"
-    for text in unkept_texts(row for row, _ in refused):
-        yield 0, "INCIDENTS", Role.HIGH, text
 
 
 def unkept_texts(processes: Iterable[Reporting]) -> Iterator[str]:

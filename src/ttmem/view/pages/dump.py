@@ -135,7 +135,7 @@ def _incidents(dump: Dump, options: PageOptions) -> list[Line]:
         return []
     devices = [device for note in refused for device in note.devices]
     told = [(note, note.is_ended) for note in refused]
-    lines, notes = incident_list(told, devices, dump.time_ns, options.width, is_ascii=options.is_ascii)
+    lines, notes = incident_list(told, devices, dump.time_ns, options)
     return lines + wrapped(notes, Role.DIM, "", options.width)
 
 
@@ -350,6 +350,6 @@ def _notes(dump: Dump, groups: Sequence[Group]) -> Iterator[str]:
     if any(group.is_estimated for group in found) or any(one.is_estimated for one in listed):
         yield "~ kernels of unknown exact size are counted as binary size x cores."
     if dump.by == "phase" and any(one.name for group in found for one in group.sums):
-        yield "Only phases that are open now are told apart: what is older stands under `before`."
+        yield "Only phases that are open now are listed: what is older stands under `before`."
     if any(one.holder_count > 1 for one in listed):
         yield "HOLDERS: how often it was allocated at the same place; it counts once, until all have freed it."

@@ -155,10 +155,10 @@ def _incidents(snapshot: Snapshot, processes: Sequence[ProcessUsage], options: P
         return []
     devices = [usage.device for usage in snapshot.devices]
     told = [(process, not process.is_live) for process in refused]
-    lines, notes = incident_list(told, devices, snapshot.time_ns, options.width, is_ascii=options.is_ascii)
+    lines, notes = incident_list(told, devices, snapshot.time_ns, options)
     if hidden:
         newest = max(hidden, key=lambda process: max((one.time_ns for one in process.incidents), default=0))
-        notes.append(f"{_ended_text(hidden)}: ttmem ps --all, ttmem explain {newest.pid}")
+        notes.append(f"{_ended_text(hidden)}: ttmem ps --all, {options.explaining.format(newest.pid)}")
     return lines + wrapped(notes, Role.DIM, "", options.width)
 
 

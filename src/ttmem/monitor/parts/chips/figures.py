@@ -364,7 +364,7 @@ def _odd_figures(usage: DeviceUsage) -> Iterator[Figure]:
         if pool.stale_bytes:
             yield Figure(f"{word} stale", pool.stale_bytes)
         if pool.unattributed_bytes:
-            yield Figure(f"{word} of nobody", pool.unattributed_bytes)
+            yield Figure(f"{word} unattributed", pool.unattributed_bytes)
 
 
 def _peak(name: str, pool: Pool, usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Figure:
