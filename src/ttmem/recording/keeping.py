@@ -1,6 +1,6 @@
 """What becomes of segments that are full: a thread packs them, one after the other, and lets go of the oldest.
 
-Whoever records does not wait for it: beside busy processors, packing one may take longer than filling the next.
+The recorder does not wait for it: beside busy processors, packing one may take longer than filling the next.
 
    field              who touches it
    _full              both
