@@ -131,7 +131,7 @@ class LiveRecording:
 
 
 def _come_first() -> None:
-    """Whoever waits for a processor longer than rings last loses events: before others, where this thread may."""
+    """This thread before others, where it may: if it waits for a processor longer than rings last, events are lost."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
