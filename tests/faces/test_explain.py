@@ -103,6 +103,7 @@ def test_a_run_that_fails_ends_with_the_block_of_its_newest_incident(failed: tup
     assert block.splitlines()[-1] == f"    journal    {journal}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", OUTCOMES)
 def test_every_command_of_the_page_does_what_it_says(command: str, failed: tuple[Path, str], tmp_path: Path) -> None:
     directory, told = failed
@@ -127,6 +128,21 @@ def test_a_run_that_goes_well_has_one_line_for_what_was_refused(tmp_path: Path) 
     assert "held by" not in result.stderr
 
 
+NOTHING_HELD = """
+import ttmem
+chip = ttmem.open_device(0x29, index=3, board="n150", grid=(8, 8))
+ttmem.report_out_of_memory(chip, 0, 1 << 30, 1 << 20, 1 << 20)
+"""
+
+
+def test_a_chip_has_its_name_though_nothing_was_ever_held_of_it(tmp_path: Path) -> None:
+    result = ttmem("run", *python(NOTHING_HELD), directory=tmp_path)
+
+    [line] = [line for line in result.stderr.splitlines() if "out of memory" in line.lower()]
+    assert "newest: chip 3, DRAM: asked 1.00 GiB" in line
+
+
+@pytest.mark.slow
 def test_equal_incidents_of_several_ranks_share_one_block(tmp_path: Path) -> None:
     ranks = f"""
 import subprocess, sys
@@ -292,6 +308,7 @@ def test_incidents_whose_slots_were_taken_are_counted(tmp_path: Path, explain: C
     assert (taken.code, f"recorded: {pid}-1" in taken.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_it_was_refused_is_never_said_to_have_had_nothing(
     tmp_path: Path, explain: Callable[..., Said]
 ) -> None:

@@ -111,3 +111,20 @@ def test_what_cannot_be_loaded_or_ended_is_refused_in_the_runtimes_words(
         assert runtime.ask(loaded())["refused"] == refused(model, [], 0)
         runtime.steps([{"op": "free", "type": "L1", "id": 2}])
         runtime.ask(loaded())
+
+
+def test_without_l1_of_their_own_they_give_nothing(runtime_of: StartedRuntime, library: str) -> None:
+    cores = ["0,0-3,3", "4,0-7,3"]
+    model, runtime = Model(board("n150").chip()), runtime_of("n150", beside=library)
+    steps = [on(cores[0], 1, 32, 0), on(cores[1], 2, 32, 1), on("0,0-7,6", 3, 32)]
+    with runtime.opened():
+        for is_loaded in (False, True):
+            if is_loaded:
+                assert runtime.ask(loaded(*cores, local_bytes=0)) == {}
+                assert not refused(model, cores, 0)
+            answers = runtime.steps(steps)
+            assert list(map(without_reserved, model.steps(steps, answers))) == answers
+            assert "refused" in answers[1]
+            last = [{"op": "free", "type": "L1", "id": step["id"]} for step in steps]
+            model.steps(last, runtime.steps(last))
+        runtime.ask(loaded())

@@ -5,7 +5,7 @@
 namespace ttmem::recording {
 namespace {
 
-constexpr size_t kPlayersMost = 8192;
+constexpr size_t kReplayedMost = 8192;
 
 std::string named_item(const void* from, uint32_t id, Item kind) {
     return static_cast<const ProcessNames*>(from)->item(id, kind);
@@ -59,7 +59,7 @@ Replay::Player* Replay::player_of(uint32_t number) {
     const auto known = players_.find(number);
     if (known != players_.end()) return &known->second;
     const auto named = names_.find(number);
-    if (named == names_.end() || players_.size() >= kPlayersMost) return nullptr;
+    if (named == names_.end() || players_.size() >= kReplayedMost) return nullptr;
     const ProcessNames& names = named->second;
     Player& player = players_[number];
     player.process = &collector_.admit(names.facts.is_socket ? Way::socket : Way::replay);

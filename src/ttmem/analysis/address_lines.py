@@ -70,7 +70,8 @@ def lockstep_banks(copy: IncidentCopy) -> int | None:
     exact = [banks for block in _BLOCKS if (banks := _banks_in_blocks(charged, block))]
     if exact:
         return next((banks for banks in exact if banks in asked), exact[0])
-    known = [count for count in asked | {reserved // of_bank for reserved, of_bank in charged} if count]
+    whole = {banks for banks in asked if banks and not any(reserved % banks for reserved, _ in charged)}
+    known = [banks for banks in whole | {reserved // of_bank for reserved, of_bank in charged} if banks]
     return min(known) if known else None if incident.is_per_core else incident.bank_count
 
 

@@ -15,9 +15,8 @@ from ttmem.analysis.growth import (
 )
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.sums import name_text
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
-from ttmem.view.texts import count_text, devices_word, plural, share_text, signed_text, size_text
+from ttmem.view.texts import count_text, devices_word, name_text, plural, share_text, signed_text, size_text
 
 __all__ = ["growth_page", "leak_page", "temporary_page"]
 

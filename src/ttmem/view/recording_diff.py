@@ -6,9 +6,8 @@ from functools import partial
 from ttmem.analysis.growth.diff import ComparedRecording, LineChange, PoolChange, RecordingDiff, above_noise
 from ttmem.analysis.limits import Amount
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.sums import name_text
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
-from ttmem.view.texts import clock_text, count_text, devices_word, plural, size_text
+from ttmem.view.texts import clock_text, count_text, devices_word, name_text, plural, size_text
 
 __all__ = ["change_text", "diff_page", "pool_text"]
 

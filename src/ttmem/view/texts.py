@@ -268,6 +268,14 @@ def stack_text(stack: tuple[str, ...], most: int) -> str:
     return " < ".join(f"{place.rpartition('/')[2]}{blank}{function}" for place, blank, function in places)
 
 
+def name_text(name: str, word: str) -> str:
+    """A name in one line; of files their last part, as everywhere on screen. JSON has all of it."""
+    lines = name.split("\n")
+    if word == "site":
+        lines = [line.partition(" ")[0].rpartition("/")[2] + "".join(line.partition(" ")[1:]) for line in lines]
+    return clean(" < ".join(lines))
+
+
 def no_lines_text(reason: str) -> str:
     """Stands where lines would, if Python stacks cannot be read."""
     return f"no lines: {reason}, see ttmem doctor"

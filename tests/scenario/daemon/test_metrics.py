@@ -75,6 +75,7 @@ def test_an_asker_at_the_port_gets_the_format_it_likes(asked: Daemon, accept: st
     assert value(samples_of(body), "ttmem_up") == 1
 
 
+@pytest.mark.slow
 def test_a_daemon_is_ready_as_long_as_it_is_well(directory: Path) -> None:
     with a_daemon("--listen", "127.0.0.1:0", directory=directory) as daemon:
         assert daemon.get("/-/ready") == (200, b"ready\n")

@@ -76,3 +76,12 @@ def test_a_run_shows_at_most_three_blocks_and_lines_for_the_others() -> None:
 
     assert lines.count("  OUT OF MEMORY  ") == 3
     assert len(re.findall(r"^ pid 10\d out of memory; newest: ", lines, flags=re.MULTILINE)) == 2
+
+
+def test_an_incident_of_an_unconfirmed_process_is_found_by_its_journal() -> None:
+    process = replace(with_incidents(2, a_refusal(1), a_refusal(2)), pid=0, path="/dev/shm/ttmem-7/1-2-3.journal")
+
+    run = plain(run_incidents([process], lambda one, found: explain(RefusingChip().copy(found)), WIDE, has_failed=True))
+
+    assert "ttmem explain /dev/shm/ttmem-7/1-2-3.journal " in run
+    assert "(ttmem explain /dev/shm/ttmem-7/1-2-3.journal --all)" in page_of(process)

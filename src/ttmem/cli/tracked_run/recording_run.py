@@ -131,7 +131,7 @@ class LiveRecording:
 
 
 def _come_first() -> None:
-    """This thread before others, where it may: if it waits for a processor longer than rings last, events are lost."""
+    """A recorder that waits for a processor longer than rings last loses events: before others, where it may."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 

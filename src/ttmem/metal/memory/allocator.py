@@ -203,9 +203,14 @@ class Allocator:
         return placement
 
     def _sub_device_of(self, spec: BufferSpec) -> SubDevice | None:
-        """The one that it is asked of, if that has L1 of its own."""
-        loaded = self._sub_devices
-        return None if spec.sub_device is None or loaded is None or not loaded.local_bytes else loaded.of(spec)
+        """The one that it is asked of; None: the mesh, which is its own only one if none are loaded."""
+        if spec.sub_device is None:
+            return None
+        if self._sub_devices is not None:
+            return self._sub_devices.of(spec)
+        if spec.sub_device:
+            raise AllocationRefused(f"SubDevice index {spec.sub_device} out of bounds 1")
+        return None
 
     def _on_sub_device(self, spec: BufferSpec, found: SubDevice, *, is_bottom_up: bool) -> Placement:
         """In lockstep on its cores."""

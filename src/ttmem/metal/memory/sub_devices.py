@@ -47,6 +47,8 @@ class SubDevices:
         places = spec.sharding.places if spec.sharding is not None else ()
         if not set(places) <= set(found.cores):
             raise AllocationRefused(f"Shard cores specified {places} do not match sub-device cores {found.cores}")
+        if not self.local_bytes:
+            raise AllocationRefused("SubDevice allocator not initialized")
         if spec.buffer_type is not BufferType.L1:
             return SubDevice(found.cores, Banks(len(found.cores), 0, 0, block_alignment=1))
         return found

@@ -27,8 +27,8 @@ def explanation_page(
     chosen: Sequence[ProcessUsage],
     path: str = "",
 ) -> list[Line]:
-    """Each incident under its own heading; then which others are kept, or were not. `path`: of the journal or recording
-    that was asked for, if one was."""
+    """Each incident under its own heading; then which others are known, or were lost. `path`: of the journal or
+    recording that was asked for, if one was."""
     lines: list[Line] = []
     devices = devices_of(snapshot)
     for process, explanation in explanations:
@@ -113,7 +113,8 @@ def _others(
         kept = [one for one in process.incidents if (process.key, one.number) not in shown]
         if kept:
             names = ", ".join(_brief(process, one) for one in kept[-_NAMED_MOST:])
-            yield f"Other incidents of pid {process.pid}: {names} (ttmem explain {path or process.pid} --all)."
+            subject = path or process.pid or clean(process.path)
+            yield f"Other incidents of pid {process.pid}: {names} (ttmem explain {subject} --all)."
         lost = process.incident_count - len(process.incidents)
         if lost > 0:
             yield f"{plural(lost, 'earlier incident', 's')} of pid {process.pid}, details not kept."

@@ -100,10 +100,13 @@ def test_what_no_sub_device_gives_is_refused(allocator: Allocator) -> None:
         hybrid.load_sub_devices([CoreRanges.parse(LEFT)], KIB)
 
 
-def test_without_l1_of_their_own_their_buffers_are_the_meshs() -> None:
+def test_without_l1_of_their_own_they_give_nothing_and_the_mesh_is_its_only_one() -> None:
     allocator = Allocator(board("n150").chip())
+    assert allocator.allocate(on(LEFT, KIB, 0)).address == TOP - KIB
+    with pytest.raises(AllocationRefused, match="SubDevice index 1 out of bounds 1"):
+        allocator.allocate(on(LEFT, KIB, 1))
     allocator.load_sub_devices([CoreRanges.parse(LEFT)], 0)
 
-    placement = allocator.allocate(on(LEFT, KIB, 0))
-
-    assert (placement.address, placement.cores) == (TOP - KIB, ())
+    with pytest.raises(AllocationRefused, match="SubDevice allocator not initialized"):
+        allocator.allocate(on(LEFT, KIB, 0))
+    assert allocator.statistics(BufferType.L1).bank_bytes == TOP - BASE

@@ -11,9 +11,9 @@ from ttmem.view.pages.room.advice import advice_line
 from ttmem.view.pages.room.cores import core_title
 from ttmem.view.pages.room.floor import room_title
 from ttmem.view.pages.room.holes import hole_title
-from ttmem.view.pages.sums import name_text, seconds_text
+from ttmem.view.pages.sums import seconds_text
 from ttmem.view.table import Line, Role, Span, cell, clean, clipped, wrapped
-from ttmem.view.texts import clock_text, devices_word, plural, share_text, signed_text, size_text
+from ttmem.view.texts import clock_text, devices_word, name_text, plural, share_text, signed_text, size_text
 
 __all__ = ["one_page"]
 
