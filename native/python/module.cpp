@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "python/client/allocation_client.hpp"
+#include "python/client/library.hpp"
 #include "python/client/own_journal.hpp"
 #include "python/client/reports.hpp"
 #include "python/client/socket_reports.hpp"
@@ -198,6 +199,8 @@ void add_ledger(nb::module_& module) {
 NB_MODULE(_native, module) {
     // A ledger that lives until the interpreter ends is no reason to print in the program that uses it.
     nb::set_leak_warnings(false);
+    const std::string trouble = open_library();
+    if (!trouble.empty()) throw nb::import_error(trouble.c_str());
     module.doc() = "The native core of ttmem: journals and ledger.";
     add_client(module);
     add_older_client(module);

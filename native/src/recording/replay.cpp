@@ -5,7 +5,7 @@
 namespace ttmem::recording {
 namespace {
 
-constexpr size_t kPlayersMost = 8192;
+constexpr size_t kReplayedMost = 8192;
 
 std::string named_item(const void* from, uint32_t id, Item kind) {
     return static_cast<const ProcessNames*>(from)->item(id, kind);
@@ -59,7 +59,7 @@ Replay::Player* Replay::player_of(uint32_t number) {
     const auto known = players_.find(number);
     if (known != players_.end()) return &known->second;
     const auto named = names_.find(number);
-    if (named == names_.end() || players_.size() >= kPlayersMost) return nullptr;
+    if (named == names_.end() || players_.size() >= kReplayedMost) return nullptr;
     const ProcessNames& names = named->second;
     Player& player = players_[number];
     player.process = &collector_.admit(names.facts.is_socket ? Way::socket : Way::replay);
@@ -75,6 +75,12 @@ bool Replay::take(const StoredBlock& block, std::string& error) {
     RowDecoder rows(block.payload, block.head.row_count);
     const bool is_event = block.head.kind == BlockKind::events;
     put_in_order();
+    if (block.head.row_count > kRowsMost) {
+        error = "it says that it has more rows than a block can have";
+        return false;
+    }
+    taken_.reserve(taken_.size() + block.head.row_count);
+    order_.reserve(order_.size() + block.head.row_count);
     Taken taken;
     taken.wall_offset_ns = block.head.wall_offset_ns;
     taken.is_event = is_event;
@@ -100,6 +106,12 @@ bool Replay::take(const StoredBlock& block, std::string& error) {
 
 // Only what is still to be applied is kept.
 void Replay::put_in_order() {
+    if (next_ == order_.size()) {  // as nearly always: what room there is serves again
+        taken_.clear();
+        order_.clear();
+        next_ = 0;
+        return;
+    }
     std::vector<Taken> left;
     left.reserve(order_.size() - next_);
     for (size_t at = next_; at < order_.size(); ++at) left.push_back(taken_[order_[at].second]);
@@ -112,8 +124,8 @@ void Replay::put_in_order() {
 bool Replay::play(const Until& until, uint64_t horizon_ns) {
     const auto held = collector_.hold();
     bool has_stopped = false;
-    if (watcher_ != nullptr && next_ < order_.size())
-        watcher_->look(row_count_, time_ns_ != 0 ? time_ns_ : order_[next_].first);
+    if (watcher_ != nullptr)
+        watcher_->look(row_count_, time_ns_ == 0 && next_ < order_.size() ? order_[next_].first : time_ns_);
     for (; next_ < order_.size() && order_[next_].first <= horizon_ns && !has_stopped; ++next_) {
         if (row_count_ >= until.rows || order_[next_].first > until.time_ns) {
             has_stopped = true;

@@ -150,7 +150,7 @@ ttmem_handle core_buffer_alloc(const ttmem_core_buffer* told) {
     return allocate_unlisted(words);
 }
 
-TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
+ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     if (!may_write()) return 0;
     uint8_t flags = 0;
     const uint64_t per_core = checked_size(cb->size_per_core_bytes, flags);
@@ -162,7 +162,7 @@ TTMEM_HOT ttmem_handle cb_alloc(const ttmem_circular_buffer* cb) {
     return allocate_as_asked(words, cb->options);
 }
 
-TTMEM_HOT ttmem_handle kernel_load(const ttmem_kernel* kernel) {
+ttmem_handle kernel_load(const ttmem_kernel* kernel) {
     if (!may_write()) return 0;
     uint8_t flags = 0;
     const uint8_t kind = is_kernel(kernel->kind) ? kernel->kind : uint8_t{TTMEM_KERNEL_UNKNOWN};

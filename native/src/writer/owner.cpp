@@ -119,3 +119,5 @@ void share_switch(int* copy) noexcept {
 }
 
 }  // namespace ttmem
+
+const ttmem::WriterTable* ttmem_owner_v1(void) { return &ttmem::owner(); }

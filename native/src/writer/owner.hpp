@@ -1,6 +1,6 @@
 // One writer per process, however many copies of this code are loaded.
 //
-// The preload hook, the Python extension and a host's own library may each carry a copy. Every copy exports
+// The preload hook, the library beside the Python module and a host's own may each carry a copy. Every copy exports
 // `ttmem_writer_v1`; the first one in the order of the loaded objects owns the process's journal, and the others send
 // their calls through its table. The order never changes while a process runs (later objects are appended,
 // and copies in use pin themselves), so all copies come to the same answer without talking.
@@ -86,6 +86,9 @@ void notify_copies(bool is_on) noexcept;
 }  // namespace ttmem
 
 extern "C" TTMEM_DATA const ttmem::WriterTable ttmem_writer_v1;
+
+/// The owner's table, for a module that has no copy of its own: the Python module asks the library beside it.
+extern "C" TTMEM_DATA const ttmem::WriterTable* ttmem_owner_v1(void);
 
 /// The same table, by a name that cannot be any other process's: a loader binds the exported one to the first copy it finds,
 /// so a copy that compared with it would take itself for that one.

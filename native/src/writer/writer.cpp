@@ -218,27 +218,6 @@ thread_local __attribute__((tls_model("initial-exec"))) uint64_t cached_thread =
 std::atomic<std::atomic<uint64_t>*> the_alive_word{&never_alive};
 std::atomic<void (*)() noexcept> at_turn_off{nullptr};
 
-void open_parts(Writer& writer, void* base) noexcept {
-    auto* bytes = static_cast<char*>(base);
-    writer.header = static_cast<Header*>(base);
-    const Identity& identity = writer.header->identity;
-    writer.targets = reinterpret_cast<Target*>(bytes + identity.targets_offset);
-    writer.threads = reinterpret_cast<AtomicU32*>(bytes + identity.threads_offset);
-    writer.slab = reinterpret_cast<Record*>(bytes + identity.slab_offset);
-    writer.ring = reinterpret_cast<Record*>(bytes + identity.ring_offset);
-    writer.phases = reinterpret_cast<PhasePeak*>(bytes + identity.phases_offset);
-    writer.arena = bytes + identity.arena_offset;
-    writer.table = identity.table;
-    writer.ring_mask = identity.ring_slots - 1;
-    writer.clock = static_cast<ClockKind>(identity.clock_kind);
-    auto* index = reinterpret_cast<AtomicU32*>(bytes + identity.index_offset);
-    for (uint32_t level = 0; level < kIndexLevels; ++level) {
-        writer.index[level] = index;
-        writer.index_buckets[level] = identity.index_slots[level] / kBucketSlots;
-        index += identity.index_slots[level];
-    }
-}
-
 __attribute__((noinline, cold)) bool prepare() noexcept {
     const SavedErrno kept;
     const int now = state.load(std::memory_order_acquire);

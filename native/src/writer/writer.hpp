@@ -43,7 +43,26 @@ struct alignas(64) Writer {  // every report looks at its first line of memory, 
 };
 
 /// Points the fields at the parts of a mapped journal.
-void open_parts(Writer& writer, void* base) noexcept;
+inline void open_parts(Writer& writer, void* base) noexcept {
+    auto* bytes = static_cast<char*>(base);
+    writer.header = static_cast<Header*>(base);
+    const Identity& identity = writer.header->identity;
+    writer.targets = reinterpret_cast<Target*>(bytes + identity.targets_offset);
+    writer.threads = reinterpret_cast<AtomicU32*>(bytes + identity.threads_offset);
+    writer.slab = reinterpret_cast<Record*>(bytes + identity.slab_offset);
+    writer.ring = reinterpret_cast<Record*>(bytes + identity.ring_offset);
+    writer.phases = reinterpret_cast<PhasePeak*>(bytes + identity.phases_offset);
+    writer.arena = bytes + identity.arena_offset;
+    writer.table = identity.table;
+    writer.ring_mask = identity.ring_slots - 1;
+    writer.clock = static_cast<ClockKind>(identity.clock_kind);
+    auto* index = reinterpret_cast<AtomicU32*>(bytes + identity.index_offset);
+    for (uint32_t level = 0; level < kIndexLevels; ++level) {
+        writer.index[level] = index;
+        writer.index_buckets[level] = identity.index_slots[level] / kBucketSlots;
+        index += identity.index_slots[level];
+    }
+}
 
 /// What an item of the arena holds, and how many bytes; null if there is none of that kind.
 inline const char* item_at(const Writer& writer, uint32_t id, Item wanted, uint32_t& bytes) noexcept {

@@ -61,8 +61,8 @@ Options:
   -V, --version              Show the version.
   -h, --help                 Show this text.
 
-Exit codes: 0 done, 1 nothing reports, 2 bad flag, 3 not running (serve
---status), 4 does not fit, 5 limit crossed, 130 interrupted.
+Exit codes: 0 done, 1 nothing reports, 2 bad flag or file, 3 not running
+(serve --status), 4 does not fit, 5 limit crossed, 130 interrupted.
 """.format(verbs="\n".join(f"  {verb:8} {purpose}" for verb, purpose in VERBS.items()))
 
 

@@ -81,7 +81,7 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
     "--at", "moment", metavar="WHEN", help="All pools at 14:03:07, +12.5s, +100ms, peak, incident:PID-N or PHASE."
 )
 @click.option(
-    "--core", "core", callback=_core, metavar="X,Y", help="A core at its highest; fullest: that of each chip."
+    "--core", "core", callback=_core, metavar="X,Y", help="A core at its highest, or --at; fullest: that of each chip."
 )
 @_answers
 @click.option(
@@ -184,12 +184,23 @@ def _answered(
     asked = RecordedRequest(recording, by or ("site",), pool, chip, 0 if is_whole else _MOST)
     names = [name for name, is_wanted in flags.items() if is_wanted] + (["core"] if core is not None else [])
     if names:
-        others = flags | {"core": core is not None, "moment": moment is not None, names[0]: False}
-        _refuse_second(names[0], others)
-        return answered(names[0], asked._replace(core=core if isinstance(core, tuple) else None))
+        has_moment = moment is not None and names[0] != "core"
+        _refuse_second(names[0], flags | {"core": core is not None, "moment": has_moment, names[0]: False})
+        at_ns = _at_ns(asked, moment) if moment is not None else None
+        return answered(names[0], asked._replace(core=core if isinstance(core, tuple) else None, at_ns=at_ns))
     if moment is not None or pool is not None or by:
         return _pools(asked, moment)
     return answered("page", asked)
+
+
+def _at_ns(asked: "RecordedRequest", moment: str) -> int:
+    """CLOCK_MONOTONIC of a moment in words."""
+    from ttmem.collector.recorded import Moment
+
+    if moment == "peak":
+        peak = highest_peak(asked.recording, asked.pool, asked.chip)
+        return Moment(asked.recording, peak=peak).monotonic_ns
+    return moment_ns(asked.recording, moment, pool=asked.pool, chip=asked.chip)
 
 
 def _pools(asked: "RecordedRequest", moment: str | None) -> "Answered":

@@ -15,7 +15,7 @@ from ttmem.recording.segments import EVENTS
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.values import TimeNs, replace
 
-__all__ = ["Extent", "Instant", "LaunchRoom", "Walk", "core_peaks", "walked"]
+__all__ = ["Extent", "Instant", "LaunchRoom", "Walk", "core_peaks", "cores_at", "walked"]
 
 
 class LaunchRoom(NamedTuple):
@@ -94,6 +94,21 @@ def core_peaks(
         if best is not None:
             found.append(best)
     return found
+
+
+def cores_at(recording: Recording, at_ns: int, core: tuple[int, int] | None = None) -> list[CorePeak]:
+    """The fullest core of each chip at a moment (CLOCK_MONOTONIC), or one core by its x and y."""
+    ledger = empty_ledger()
+    number = recording.place_at(at_ns)[0]
+    player = recording.player(ledger, number, before_ns=at_ns)
+    player.replay.watch(ledger, core=-1 if core is None else core[1] * 256 + core[0])
+    player.play(at_ns)
+    player.replay.watch(ledger, measure=True)
+    player.play(at_ns)
+    return [
+        CorePeak(chip, size_bytes, its, at_ns, number, player.start, rows)
+        for chip, size_bytes, its, rows, _ in player.replay.watched(ledger)[0]
+    ]
 
 
 def _measured(recording: Recording, number: int, place: int, core: tuple[int, int] | None) -> dict[int, CorePeak]:

@@ -32,7 +32,7 @@ class Peak(NamedTuple):
 
 
 class CorePeak(NamedTuple):
-    """The highest that a core of a chip was, as it was measured: so many rows behind a keyframe."""
+    """The highest that a core of a chip was, as it was measured: a number of rows behind a keyframe."""
 
     chip: int
     size_bytes: int  # with the kernel ring

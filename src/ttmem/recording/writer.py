@@ -1,6 +1,6 @@
 """Writes a recording: what the native recorder hears goes into segments; those that are full are packed.
 
-One thread calls `flush` at least every 100 ms. A segment that is full is packed by a thread of its own (keeping.py),
+One thread calls `flush` at least every 100 ms. A segment that is full is packed by a thread of its own (sealing.py),
 block by block, and replaces its plain file under another name; a recorder that is killed leaves plain files, which read
 as well.
 """
@@ -16,9 +16,8 @@ import msgspec
 
 from ttmem import _native
 from ttmem.errors import CannotRecord
-from ttmem.recording.keeping import Keeper, files_of, sealed
 from ttmem.recording.meta import META, SEGMENT, Meta, read_meta, write_meta
-from ttmem.recording.sealing import segment_numbers
+from ttmem.recording.sealing import Keeper, files_of, sealed, segment_numbers
 
 __all__ = ["RecordingWriter", "remove_recording"]
 

@@ -310,6 +310,11 @@ def test_speedscope_has_what_was_alive_at_each_peak(resnet: Played, tmp_path: Pa
 
     document = json.loads((tmp_path / "run.json").read_text())
     assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    assert set(document) <= {"$schema", "shared", "profiles", "name", "activeProfileIndex", "exporter"}
+    assert set(document["shared"]) == {"frames"}
+    assert all(set(frame) <= {"name", "file", "line", "col"} for frame in document["shared"]["frames"])
+    sampled = {"type", "name", "unit", "startValue", "endValue", "samples", "weights"}
+    assert all(set(profile) == sampled for profile in document["profiles"])
     assert all(frame["name"] for frame in document["shared"]["frames"])
     peaks = {peak.size_bytes for peak in Recording(resnet.path).peaks() if Pool.numbered(peak.pool).word in COUNTERS}
     assert {profile["endValue"] for profile in document["profiles"]} == peaks

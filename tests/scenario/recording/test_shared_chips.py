@@ -1,24 +1,56 @@
 """Several processes on one chip: peaks are those of the order of time, whichever process the recorder heard first."""
 
+import signal
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.support.journals.reporters import Nursery, a_nursery
+from tests.support.recorded.killing import RecorderProcess
 from tests.support.recorded.sharing import CHIP, Sharing
+from tests.support.timing.waiting import wait_until
 from ttmem._native import Ledger
+from ttmem.collector.recorded import Moment
 from ttmem.devices import Pool
+from ttmem.errors import RecordingDamaged
 from ttmem.recording import Meta, Recording, RecordingWriter
 
 QUICK, ALL = 12, 200
 BURSTS = 12
+CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
     with a_nursery() as one:
         yield one
+
+
+@contextmanager
+def a_nursery_with_another_clock(directory: Path) -> Iterator[Nursery]:
+    """Its processes find a machine whose counter is not to be trusted, and take the kernel's clock."""
+    try:
+        has_counter = Path(CLOCK).read_text().startswith("tsc")
+    except OSError:
+        has_counter = False
+    fake = directory / "clocksource"
+    fake.write_text("hpet\n")
+    unshared = ["unshare", "-m", "sh", "-c", f'mount --bind "$0" {CLOCK} && exec "$@"', str(fake)]
+    if not has_counter or subprocess.run([*unshared, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("NOT TESTED: two clocks need a machine that trusts its counter, and root")
+    with a_nursery(*unshared) as one:
+        yield one
+
+
+def live_count(path: Path) -> int:
+    """How many processes are being recorded."""
+    try:
+        return len(Moment(Recording(path)).snapshot.live)
+    except RecordingDamaged:
+        return 0
 
 
 def told(seed: int, nurseries: list[Nursery], journals: Path, path: Path) -> tuple[Sharing, Recording]:
@@ -79,3 +111,31 @@ def test_peaks_of_many_stories_are_those_of_the_order_of_time(
     sharing, recording = told(seed, [nursery], journals, tmp_path / "run.ttmem")
 
     sharing.compare(recording)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_journals_of_different_clocks_are_in_one_order(
+    nursery: Nursery, journals: Path, tmp_path: Path, seed: int
+) -> None:
+    with a_nursery_with_another_clock(tmp_path) as other:
+        sharing, recording = told(seed, [nursery, other], journals, tmp_path / "run.ttmem")
+
+    sharing.compare(recording)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_recorder_of_running_processes_has_the_order_of_time(
+    nursery: Nursery, journals: Path, tmp_path: Path, seed: int
+) -> None:
+    sharing = Sharing(seed, [nursery], journals)
+    recorder = RecorderProcess(tmp_path / "run.ttmem", journals)
+    try:
+        wait_until(lambda: live_count(recorder.path) == len(sharing.reporters))
+        for _ in range(BURSTS):
+            sharing.burst()
+        sharing.note()
+        assert recorder.end(signal.SIGINT) == 0
+    finally:
+        recorder.kill()
+
+    sharing.compare(Recording(recorder.path))

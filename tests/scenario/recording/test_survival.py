@@ -24,6 +24,7 @@ from ttmem.recording import Meta, Recording, RecordingWriter
 from ttmem.sources import Places
 
 CHIP, SIZE = 0x51, 4096
+CUTS = 1000
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +71,13 @@ def is_held(path: Path, count: int) -> bool:
         return False
 
 
-def a_small_recording(nursery: Nursery, journals: Path, path: Path) -> bytes:
+def a_small_recording(nursery: Nursery, journals: Path, path: Path, *, each: int = 5) -> bytes:
     """Of some blocks, still plain: its bytes."""
     recorded = Recorded(journals, path)
     reporter = nursery.start(journals)
     target = reporter.open_device(CHIP)
     for part in range(6):
-        allocate(reporter, target, 1 + part * 5, 5)
+        allocate(reporter, target, 1 + part * each, each)
         recorded.take()
     del recorded.writer
     reporter.kill()
@@ -195,12 +196,16 @@ def test_a_full_disk_loses_what_happens_meanwhile_and_nothing_else(
     reporter.kill()
 
 
-def test_a_file_cut_anywhere_in_its_last_two_blocks_has_all_blocks_before(small: Path) -> None:
-    whole = Recording(small).segments[0].blocks
-    data = (small / "000001.blocks").read_bytes()
+def test_a_file_cut_anywhere_in_its_last_two_blocks_has_all_blocks_before(
+    nursery: Nursery, journals: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.ttmem"
+    data = a_small_recording(nursery, journals, path, each=100)
+    whole = Recording(path).segments[0].blocks
+    assert len(data) - whole[-2].offset >= CUTS
     for size in range(whole[-2].offset, len(data)):
-        with changed(small, data[:size]):
-            recording = Recording(small)
+        with changed(path, data[:size]):
+            recording = Recording(path)
         kept = recording.segments[0].blocks
         assert kept == whole[: len(whole) - (2 if size < whole[-1].offset else 1)]
         assert bool(recording.troubles) == (size not in (whole[-2].offset, whole[-1].offset))

@@ -114,6 +114,8 @@ def test_the_peak_is_a_moment_too(journals: Path, recording: str) -> None:
         (["{}", "--by", "colour"], 2, "'colour' is none of site"),
         (["/"], 2, "not a recording"),
         (["{}", "--core", "three"], 2, "'three' is no core: give its x and y"),
+        (["{}", "--core", "0,0", "--at", "step"], 0, "of no chip is known how full its cores were"),
+        (["{}", "--core", "0,0", "--at", "noon"], 2, "name of a phase; phases were load, step"),
         (["{}", "--holes", "--at", "peak"], 2, "--holes and --at are two questions: ask one"),
         (["{}", "--advise", "--chip", "7"], 2, "no chip 7 in this recording"),
         (["{}", "--leaks", "--growth"], 2, "--leaks and --growth are two questions: ask one"),
@@ -178,10 +180,11 @@ def test_a_redacted_recording_has_neither_arguments_nor_paths(journals: Path, tm
         ("--trace-safety", TraceReport),
         ("--advise", AdviceReport),
         ("--core=fullest", CoresReport),
+        ("--core=1,1 --at=peak", CoresReport),
     ],
 )
 def test_an_answer_is_read_back_as_it_was(journals: Path, recording: str, question: str, kind: type[Any]) -> None:
-    said = ttmem(journals, "report", recording, question, "--json").stdout.strip()
+    said = ttmem(journals, "report", recording, *question.split(), "--json").stdout.strip()
 
     assert encoded(decoded(said.encode(), kind)).decode() == said
 

@@ -97,10 +97,11 @@ class Nursery:
 
 
 @contextmanager
-def a_nursery() -> Iterator[Nursery]:
-    """A nursery whose processes are all gone at the end."""
+def a_nursery(*before: str) -> Iterator[Nursery]:
+    """A nursery whose processes are all gone at the end; `before`: what its command is an argument of."""
     ours, theirs = socket.socketpair()
-    process = subprocess.Popen(command_of("processes.nursery", str(theirs.fileno())), pass_fds=[theirs.fileno()])
+    command = [*before, *command_of("processes.nursery", str(theirs.fileno()))]
+    process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
     theirs.close()
     nursery = Nursery(ours)
     try:

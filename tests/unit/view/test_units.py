@@ -5,6 +5,7 @@ import pytest
 from ttmem.view.texts import (
     age_text,
     clock_text,
+    name_text,
     ranges_text,
     share_text,
     size_of_text,
@@ -122,3 +123,15 @@ def test_a_tight_size_says_the_same_in_five_characters_and_can_be_read_back(size
 
     assert len(text) <= 5
     assert size_of_text(text) == size_of_text(size_text(size_bytes)) == size_bytes
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "text"),
+    [
+        ("work/llama/model.py:118 forward\nmain.py:9 <module>", "site", "model.py:118 forward < main.py:9 <module>"),
+        ("ttnn.add", "site", "ttnn.add"),
+        ("prefill/long", "phase", "prefill/long"),
+    ],
+)
+def test_a_line_is_named_without_the_directories_of_its_file(name: str, word: str, text: str) -> None:
+    assert name_text(name, word) == text

@@ -56,7 +56,10 @@ public:
         }
     };
     Line line(const Identity& journal) const {
-        if (journal.clock_kind != kClockTsc) return {};
+        if (journal.clock_kind != kClockTsc) {
+            const uint64_t now_ns = nanoseconds(CLOCK_MONOTONIC);
+            return {now_ns, now_ns, 1.0};
+        }
         const ClockPair now = take_pair(kClockTsc);
         double rate = rate_between(first_, now);
         if (now.monotonic_ns - first_.monotonic_ns < kLongEnoughNs)

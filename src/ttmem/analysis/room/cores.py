@@ -1,4 +1,4 @@
-"""The fullest core of each chip, or one core, at its own highest, and what lay on it then."""
+"""The fullest core of each chip, or one core, at its own highest or at a moment, and what lay on it then."""
 
 from ttmem.analysis.alive import AliveSum, ByWord
 from ttmem.analysis.room.answers import RoomAnswer, RunTime
@@ -21,6 +21,7 @@ class CoreHighest(Struct, frozen=True, kw_only=True):
     listed_bytes: Count  # what all of `sums` are together
     sums: tuple[AliveSum, ...]  # bytes on that core, the largest first
     more_sum_count: Count
+    is_highest: bool = True  # False: as it was at the moment that was asked for
 
     @property
     def shared_bytes(self) -> int:
@@ -29,7 +30,7 @@ class CoreHighest(Struct, frozen=True, kw_only=True):
 
 
 class CoresReport(RoomAnswer, frozen=True, kw_only=True):
-    """Cores at their own highest; `asked` is the one that was asked for."""
+    """Cores at their own highest, or at a moment; `asked` is the one that was asked for."""
 
     by: tuple[ByWord, ...]
     asked: tuple[Count, Count] | None

@@ -25,6 +25,7 @@ class RecordedRequest(NamedTuple):
     chip: str | None
     most: int  # of sums; 0: all
     core: tuple[int, int] | None = None  # None: the fullest
+    at_ns: int | None = None  # CLOCK_MONOTONIC; None: at its highest
 
 
 class Answered(NamedTuple):

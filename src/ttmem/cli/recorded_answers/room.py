@@ -18,8 +18,8 @@ __all__ = ["advise", "core", "floor", "headroom", "holes", "trace_safety"]
 
 
 def core(asked: RecordedRequest) -> Answered:
-    """The fullest core of each chip, or one core."""
-    found = cores_report(_run(asked), by=asked.by, asked=asked.core, most=asked.most)
+    """The fullest core of each chip, or one core, at its highest or at a moment."""
+    found = cores_report(_run(asked), by=asked.by, asked=asked.core, most=asked.most, at_ns=asked.at_ns)
     return Answered(found, partial(cores_page, found))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ttmem.analysis.alive import ByWord, Entry, chip_word, summed
 from ttmem.analysis.room.cores import CoreHighest, CoresReport
 from ttmem.collector.recorded import Moment, OnCore
-from ttmem.collector.watched import core_peaks
+from ttmem.collector.watched import core_peaks, cores_at
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
 from ttmem.figures.room.run import RoomRun, Rows, says_damage
@@ -17,18 +17,23 @@ _MEASURED = "looked at behind every event that could have made it higher"
 
 
 @says_damage
-def cores_report(run: RoomRun, *, by: Sequence[ByWord], asked: tuple[int, int] | None, most: int) -> CoresReport:
-    """Every chip's own highest; `asked`: of that core alone. A core that is not on these chips is a SelectionError."""
+def cores_report(
+    run: RoomRun, *, by: Sequence[ByWord], asked: tuple[int, int] | None, most: int, at_ns: int | None = None
+) -> CoresReport:
+    """Every chip's own highest, or as it was at a moment (CLOCK_MONOTONIC); `asked`: of that core alone. A core that is
+    not on these chips is a SelectionError."""
     if asked is not None:
         _refuse_missing(run, asked)
-    peaks = {peak.chip: peak for peak in core_peaks(run.recording, asked) if peak.chip in run.usages}
+    found = core_peaks(run.recording, asked) if at_ns is None else cores_at(run.recording, at_ns, asked)
+    peaks = {peak.chip: peak for peak in found if peak.chip in run.usages}
     groups = run.grouped({chip: peak[1:] for chip, peak in peaks.items()})
-    cores = [_highest(run, [peaks[one] for one in chips], by, most) for chips in groups.values()]
+    cores = [_taken(run, [peaks[one] for one in chips], by, most, at_ns) for chips in groups.values()]
+    measured = _MEASURED if at_ns is None else "as it was at that moment"
     is_known = len(peaks) == len(run.usages)
     return CoresReport(
         path=str(run.recording.path),
         certainty="measured" if is_known and not run.recording.lost_record_count else "at_least",
-        why=_MEASURED if is_known else f"{_MEASURED}; chips whose allocations did not say where they lie are missing",
+        why=measured if is_known else f"{measured}; chips whose allocations did not say where they lie are missing",
         by=tuple(by),
         asked=asked,
         cores=tuple(cores),
@@ -42,9 +47,9 @@ def _refuse_missing(run: RoomRun, asked: tuple[int, int]) -> None:
         raise SelectionError(f"no core {asked[0]},{asked[1]}: cores are 0,0 to {columns - 1},{rows - 1}")
 
 
-def _highest(run: RoomRun, peaks: list[CorePeak], by: Sequence[ByWord], most: int) -> CoreHighest:
+def _taken(run: RoomRun, peaks: list[CorePeak], by: Sequence[ByWord], most: int, at_ns: int | None) -> CoreHighest:
     peak = peaks[0]
-    moment = Moment(run.recording, core=peak)
+    moment = Moment(run.recording, core=peak) if at_ns is None else Moment(run.recording, at_ns=at_ns)
     usage = next(one for one in moment.snapshot.devices if one.device.unique_id == peak.chip)
     core = peak.core or (0, 0)  # all cores are alike then
     found = moment.on_core(usage.device, core)
@@ -65,6 +70,7 @@ def _highest(run: RoomRun, peaks: list[CorePeak], by: Sequence[ByWord], most: in
         listed_bytes=sum(one.size_bytes for one in sums),
         sums=tuple(sums[: most or None]),
         more_sum_count=max(0, len(sums) - most) if most else 0,
+        is_highest=at_ns is None,
     )
 
 

@@ -18,7 +18,7 @@ from ttmem.sources.stock_shm.layouts import (
     compiled_first,
 )
 
-__all__ = ["ChipSlot", "CounterRegion", "ProcessSlot", "CounterSums", "decode_region", "region_version"]
+__all__ = ["ChipSlot", "CounterRegion", "CounterSums", "ProcessSlot", "decode_region", "region_version"]
 
 _HEAD = compiled(HEAD)
 _CHIP = compiled(CHIPS.parts, CHIPS.stride_bytes)
@@ -159,7 +159,9 @@ def _chips(data: bytes, layout: RegionLayout) -> tuple[ChipSlot, ...]:
     ids = _CHIP_IDS.unpack_from(data, CHIPS.offset_bytes)
     used = (slot for slot, chip_id in enumerate(ids) if chip_id != layout.free_chip)
     rows = ((slot, _CHIP.unpack_from(data, CHIPS.slot_offset_bytes(slot))) for slot in used)
-    return tuple(ChipSlot(slot, chip_id, bool(is_remote), CounterSums(*sums)) for slot, (chip_id, is_remote, *sums) in rows)
+    return tuple(
+        ChipSlot(slot, chip_id, bool(is_remote), CounterSums(*sums)) for slot, (chip_id, is_remote, *sums) in rows
+    )
 
 
 def _processes(data: bytes) -> tuple[ProcessSlot, ...]:

@@ -20,7 +20,7 @@ from ttmem.snapshot.counters import NO_READINGS, ReadChip, Readings, ReadProcess
 from ttmem.sources.directories import RUNTIME_DIRECTORY, region_names, region_number
 from ttmem.sources.stock_shm.layouts import LARGEST_BYTES
 from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owners, SlotOwner
-from ttmem.sources.stock_shm.region import CounterRegion, ProcessSlot, CounterSums, decode_region
+from ttmem.sources.stock_shm.region import CounterRegion, CounterSums, ProcessSlot, decode_region
 
 __all__ = ["StockCounters", "read_region_file"]
 

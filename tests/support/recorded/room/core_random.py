@@ -19,9 +19,9 @@ from pathlib import Path
 
 from tests.support.recorded.room.core_story import Judge
 from ttmem.collector import Collector
-from ttmem.collector.recorded import context_of, empty_ledger
+from ttmem.collector.recorded import Moment, context_of, empty_ledger
 from ttmem.collector.rows import Snapshots
-from ttmem.collector.watched import core_peaks, walked
+from ttmem.collector.watched import core_peaks, cores_at, walked
 from ttmem.devices import BufferType
 from ttmem.metal import (
     Allocation,
@@ -138,6 +138,23 @@ def without_short_cuts(recording: Recording) -> dict[int, int]:
     return found
 
 
+def compare_moments(recording: Recording) -> None:
+    """A core at a moment is what the moment itself says of the fullest."""
+    first, last = recording.first_ns, recording.last_ns
+    for part in range(1, 6):
+        at_ns = first + (last - first) * part // 6
+        moment = Moment(recording, at_ns=at_ns)
+        told = {one.device.unique_id: one.fullest_core_bytes for one in moment.snapshot.devices}
+        taken = {peak.chip: peak for peak in cores_at(recording, at_ns)}
+        assert {chip: peak.size_bytes for chip, peak in taken.items()} == {
+            chip: size for chip, size in told.items() if size is not None
+        }
+        for chip, peak in list(taken.items())[:1]:
+            if peak.core is not None:
+                [alone] = [one for one in cores_at(recording, at_ns, peak.core) if one.chip == chip]
+                assert (alone.size_bytes, alone.core) == (peak.size_bytes, peak.core)
+
+
 def play(seed: int, judge: Judge, collector: Collector) -> None:
     board, shape = _SHAPES[seed % 3]
     mesh = open_mesh(board, shape, tracker=judge, is_hybrid=True, has_fabric=False)
@@ -174,6 +191,7 @@ def main(seed: str) -> None:
     recording = Recording(directory / "story.ttmem")
     found = {peak.chip: peak.size_bytes for peak in core_peaks(recording)}
     assert found == without_short_cuts(recording), (found, without_short_cuts(recording))
+    compare_moments(recording)
     if not writer.lost_records and int(seed) % 2 == 0:
         assert set(found.values()) == {judge.fullest}, (found, judge.fullest)
         for core in sorted(judge.of_core)[:3]:

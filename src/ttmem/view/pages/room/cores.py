@@ -1,4 +1,4 @@
-"""The page of `ttmem report --core`: how full a core of each chip was at its highest, and what lay on it then."""
+"""The page of `ttmem report --core`: how full a core of each chip was at its highest or at a moment, and with what."""
 
 from ttmem.analysis.room.cores import CoreHighest, CoresReport
 from ttmem.view.page import PageOptions
@@ -29,7 +29,9 @@ def core_title(core: CoreHighest) -> Line:
         f"{share_text(core.size_bytes / core.core_bytes)} of {size_text(core.core_bytes)}  " if core.core_bytes else ""
     )
     return title_line(
-        f"{devices_word(core.chips)} {place}", f"highest {size_text(core.size_bytes)}", f"{share}{when_text(core.when)}"
+        f"{devices_word(core.chips)} {place}",
+        f"{'highest' if core.is_highest else 'taken'} {size_text(core.size_bytes)}",
+        f"{share}{when_text(core.when)}",
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ttmem._native import Ledger
 from ttmem.recording import Meta, Recording, RecordingWriter
-from ttmem.recording.keeping import Keeper
+from ttmem.recording.sealing import Keeper
 
 
 def test_the_recorder_goes_on_while_a_segment_is_being_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +17,7 @@ def test_the_recorder_goes_on_while_a_segment_is_being_packed(tmp_path: Path, mo
         has_begun.set()
         assert may_end.wait(60)
 
-    monkeypatch.setattr("ttmem.recording.keeping.seal", slowly)
+    monkeypatch.setattr("ttmem.recording.sealing.seal", slowly)
     writer = RecordingWriter(tmp_path / "run.ttmem", Ledger(), meta=Meta())
     monkeypatch.setattr(RecordingWriter, "_segment_bytes", 0)
     for _ in range(4):  # each begins a segment
