@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ttmem import _native
-from ttmem.recording.forward import SegmentPlayer
-from ttmem.recording.segments import EVENTS, Balance, Segment
+from ttmem.recording.segments import EVENTS, Balance, Segment, SegmentPlayer
 
 __all__ = ["CorePeak", "Peak", "PeakStretch", "SharedPeaks", "exact_balances"]
 

@@ -11,11 +11,10 @@ from pathlib import Path
 
 from ttmem import _native
 from ttmem.errors import RecordingDamaged
-from ttmem.recording.forward import SegmentPlayer
 from ttmem.recording.meta import Meta, read_meta
 from ttmem.recording.peaks import CorePeak, Peak, PeakStretch, SharedPeaks, exact_balances
 from ttmem.recording.sealing import segment_numbers
-from ttmem.recording.segments import EVENTS, RecordedBlock, opened_segment
+from ttmem.recording.segments import EVENTS, RecordedBlock, SegmentPlayer, opened_segment
 
 __all__ = ["Recording"]
 
