@@ -36,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[JOURNALS] = _private_journals()
     config.pluginmanager.register(Watchdog())
     _give_examples_time()
+    gc.disable()  # until all tests are collected: none of them goes away
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -61,6 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
+    gc.enable()
     gc.freeze()  # thousands of tests would be looked through at every collection
 
 

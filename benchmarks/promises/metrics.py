@@ -94,8 +94,7 @@ def _scraped(path: str, accept: str, count: int, program: Actor | None = None) -
 def _writing(directory: str, repeats: int) -> Row:
     with Collector(Places(uid=os.geteuid(), directory=directory, stock_directory=directory)) as collector:
         collector.wait_settled()
-        service = Service(True, "0", 0, time.time_ns())
-        rows = Exporter(collector, asked=Asked(), service=lambda: service, telemetry=lambda: ()).rows()
+        rows = Exporter(collector, asked=Asked(), service=Service("0", 0)).rows()
     write, _ = chosen_format(OPEN)
     lines = write(rows).count(b"\n")
     return row(

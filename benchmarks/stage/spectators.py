@@ -33,7 +33,7 @@ def recorder(setting: Setting, path: Path) -> Iterator[int]:
     process = subprocess.Popen(command, env=setting.environment(TTMEM="0"), stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + _READY_SECONDS
-        while not (path / "000001.blocks").exists():
+        while not any(path.glob("*.blocks")):
             if process.poll() is not None or time.monotonic() > deadline:
                 raise ActorFailed(f"`ttmem record` did not begin, status {process.poll()}")
             time.sleep(0.01)

@@ -61,6 +61,19 @@ void report_with_handle(ttmem_buffer& report, uint64_t key, const Asked& asked) 
 // The handle of a buffer that is on a chip: whichever mesh of the chip is found, it is found again.
 uint64_t key_on_chip(uint64_t id) noexcept { return decltype(Memory::handles)::key_of(id, kOnChip); }
 
+// By its handle where there is room for that, else by its id.
+template <class Tell>
+bool report_by_key(ttmem_buffer& report, uint64_t key, const Asked& asked, Tell tell) noexcept {
+    Memory* all = memory();
+    std::atomic<uint64_t>* handle = all == nullptr ? nullptr : all->handles.claim(key);
+    report.options = handle == nullptr ? 0 : TTMEM_BY_HANDLE;
+    report.site = asked.site;
+    const ttmem_handle told = tell(report);
+    if (handle != nullptr) handle->store(told, std::memory_order_release);
+    if (told != 0) note_pending(asked.stack, told);
+    return told != 0;
+}
+
 bool is_imagined(const Copy& copy, const void* buffer) noexcept {
     if (is_by_core(copy, buffer)) return is_on_no_core(copy, buffer);
     return ask<uint32_t>(copy, Getter::buffer_address, 0, buffer) == 0;
@@ -76,8 +89,7 @@ bool is_imagined(const Copy& copy, const void* buffer) noexcept {
     report.target = device == nullptr ? uint16_t{0} : target_of(device);
     report.type = type_of(copy, buffer);
     const Mesh* mesh = report.target == 0 || report.type >= kBufferTypes ? nullptr : mesh_with_chip(device);
-    Memory* all = memory();
-    if (mesh == nullptr || id == nullptr || all == nullptr) return ttmem_unreported(1);
+    if (mesh == nullptr || id == nullptr || memory() == nullptr) return ttmem_unreported(1);
     report.id = id(buffer);
     report.address = is_cored ? 0 : ask<uint32_t>(copy, Getter::buffer_address, 0, buffer);
     report.requested_bytes = size_of(copy, buffer);
@@ -86,14 +98,10 @@ bool is_imagined(const Copy& copy, const void* buffer) noexcept {
     const Share share = ask_share(copy, buffer, *mesh, mesh->allocator, report.type);
     report.per_bank_bytes = share.per_bank_bytes;
     report.reserved_bytes = share.reserved_bytes;
-    std::atomic<uint64_t>* handle = all->handles.claim(key_on_chip(report.id));
-    report.options = handle == nullptr ? 0 : TTMEM_BY_HANDLE;
-    const Asked asked = asked_by(copy);
-    report.site = asked.site;
-    const ttmem_handle told = is_cored ? report_by_core(copy, buffer, report) : ttmem_buffer_alloc(&report);
-    if (handle != nullptr) handle->store(told, std::memory_order_release);
-    if (told == 0) return ttmem_unreported(1);
-    note_pending(asked.stack, told);
+    const bool is_told = report_by_key(report, key_on_chip(report.id), asked_by(copy), [&](const ttmem_buffer& told) {
+        return is_cored ? report_by_core(copy, buffer, told) : ttmem_buffer_alloc(&told);
+    });
+    if (!is_told) ttmem_unreported(1);
 }
 
 void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
@@ -129,11 +137,17 @@ void report_free_on_chip(const Copy& copy, const void* buffer) noexcept {
         report.reserved_bytes = share.reserved_bytes;
     }
     if (report.target == 0) return;
+    const uint64_t key = key_of_handle(report.id, *mesh);
+    if (__builtin_expect(report.type == TTMEM_BUFFER_L1 && is_of_sub_device(*mesh, allocator), 0)) {
+        report_by_key(report, key, asked_by(copy),
+                      [&](const ttmem_buffer& told) { return report_on_sub_device(copy, *mesh, allocator, told); });
+        return;
+    }
     if (__builtin_expect(context().is_ending_trace, 0)) context().trace_bytes = report.reserved_bytes;
     if (report.type == TTMEM_BUFFER_DRAM &&
         (hold_binaries(*mesh, report.id, report.reserved_bytes, address) || hold_trace(*mesh, report)))
         return;
-    report_with_handle(report, key_of_handle(report.id, *mesh), asked_by(copy));
+    report_with_handle(report, key, asked_by(copy));
 }
 
 // A free names its bytes for a table that was too full to keep the allocation; asking the runtime for them takes longer
@@ -224,5 +238,6 @@ TTMEM_INTERPOSE_HOT(track_deallocate, void, (void* self, void* buffer)) {
 TTMEM_INTERPOSE_HOT(allocate_buffer, uint64_t, (void* self, void* buffer)) {
     void* real = ttmem::hook::original(Hook::allocate_buffer);
     if (real == nullptr) return 0;
+    ttmem::hook::at_hand.allocator = self;
     return ttmem_guarded_pair(real, self, buffer, ttmem::hook::report_refusal);
 }

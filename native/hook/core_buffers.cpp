@@ -121,6 +121,29 @@ uint32_t find_parts(const Core* cores, uint64_t core_count, ttmem_core_part* par
 
 }  // namespace
 
+namespace {
+
+ttmem_handle report_parts(const ttmem_buffer& report, const ttmem_core_part* parts, uint32_t part_count) noexcept {
+    ttmem_core_buffer by_core{};
+    by_core.id = report.id;
+    by_core.requested_bytes = report.requested_bytes;
+    by_core.size_per_core_bytes = report.per_bank_bytes;
+    by_core.parts = parts;
+    by_core.part_count = part_count;
+    by_core.target = report.target;
+    by_core.type = report.type;
+    by_core.options = report.options;
+    by_core.layout = report.layout;
+    by_core.site = report.site;
+    return ttmem_core_buffer_alloc(&by_core);
+}
+
+struct CorePair {
+    uint64_t x, y;
+};
+
+}  // namespace
+
 bool is_by_core(const Copy& copy, const void* buffer) noexcept {
     return ask<bool>(copy, Getter::buffer_is_by_core, false, buffer);
 }
@@ -136,18 +159,35 @@ ttmem_handle report_by_core(const Copy& copy, const void* buffer, const ttmem_bu
     const Array<Core> cores = cores_in(*map);
     const Array<ttmem_core_part> parts = cores == nullptr ? nullptr : array_of<ttmem_core_part>(map->count);
     if (parts == nullptr) return 0;
-    ttmem_core_buffer by_core{};
-    by_core.id = report.id;
-    by_core.requested_bytes = report.requested_bytes;
-    by_core.size_per_core_bytes = report.per_bank_bytes;
-    by_core.parts = parts.get();
-    by_core.part_count = find_parts(cores.get(), map->count, parts.get());
-    by_core.target = report.target;
-    by_core.type = report.type;
-    by_core.options = report.options;
-    by_core.layout = report.layout;
-    by_core.site = report.site;
-    return ttmem_core_buffer_alloc(&by_core);
+    return report_parts(report, parts.get(), find_parts(cores.get(), map->count, parts.get()));
+}
+
+// It knows its banks by the mesh's numbers, which have gaps; each core of the grid is asked about. The allocator itself was at
+// hand when it was asked for memory: its view, which a buffer has, confirms that it is the one.
+SubDeviceCores cores_of_sub_device(const Copy& copy, const Mesh& mesh, const void* allocator) noexcept {
+    const int l1 = TTMEM_BUFFER_L1;
+    const auto banks = static_cast<uint16_t>(ask<uint32_t>(copy, Getter::bank_count, 0, allocator, &l1));
+    const void* own = at_hand.allocator;
+    auto* has_bank = getter_as<bool(const void*, int, const CorePair*)>(copy, Getter::core_has_bank);
+    const auto* view = own == nullptr ? nullptr : ask<const void* const*>(copy, Getter::allocator_view, nullptr, own);
+    if (has_bank == nullptr || view == nullptr || *view != allocator) return {0, banks};
+    Rectangles cores;
+    uint16_t found = 0;
+    for (uint16_t y = 0; y < mesh.grid_y; ++y)
+        for (uint16_t x = 0; x < mesh.grid_x; ++x) {
+            const CorePair place{x, y};
+            if (!has_bank(own, l1, &place)) continue;
+            cores.add({x, y, 0});
+            ++found;
+        }
+    return {found == banks ? cores.interned() : 0, banks};
+}
+
+ttmem_handle report_on_sub_device(const Copy& copy, const Mesh& mesh, const void* allocator,
+                                  const ttmem_buffer& report) noexcept {
+    const SubDeviceCores cores = cores_of_sub_device(copy, mesh, allocator);
+    const ttmem_core_part part{static_cast<uint32_t>(report.address), cores.core_set, cores.count};
+    return report_parts(report, &part, 1);
 }
 
 }  // namespace ttmem::hook

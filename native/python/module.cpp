@@ -178,7 +178,8 @@ void add_ledger(nb::module_& module) {
         .def("process", process_rows, nb::arg("pid"), nb::arg("key"), nb::arg("most"))
         .def("sample", sample_rows)
         .def("lifetime", lifetime_rows)
-        .def("allocations", allocation_rows, nb::arg("process"), nb::arg("most") = 0)
+        .def("allocations", allocation_rows, nb::arg("process"), nb::arg("most") = 0, nb::arg("first") = 0,
+             nb::arg("count") = ~size_t{0})
         .def("chip", chip_rows, nb::arg("device"), nb::arg("most"))
         .def("kernels", kernel_rows, nb::arg("device"), nb::arg("most"))
         .def("incident", incident_copy_rows, nb::arg("pid"), nb::arg("key"), nb::arg("number"),

@@ -327,8 +327,9 @@ class Ledger(Books):
         cache); journals and sockets: (events, lost records, skipped, untabled, processes, time_ns of the newest event
         or 0); incidents: (kind, pool, how many), each counted once whatever its chips."""
 
-    def allocations(self, process: int, most: int = 0) -> list[tuple[Any, ...]]:
-        """What is alive, or the `most` largest of every target, pool and kind: (device numbers, kind, id, pool, flags,
+    def allocations(self, process: int, most: int = 0, first: int = 0, count: int = ...) -> list[tuple[Any, ...]]:
+        """What is alive, of that `count` from the `first` on, as long as nothing happens in one order; or the `most`
+        largest of every target, pool and kind: (device numbers, kind, id, pool, flags,
         reserved, requested, address, per_bank, count, thread id, site, time_ns, sequence, status, launches,
         holders, program, core_type, found_by, layout, page_bytes, operation, tensor, packed sizes, what the site says,
         parts)."""
@@ -456,30 +457,28 @@ class recording:  # really a submodule
 
         def __init__(self, ledger: Ledger) -> None: ...
         def read_names(self, block: bytes) -> None: ...  # all of a segment come before its other blocks
-        def apply(
+        def take(self, ledger: Ledger, block: bytes) -> None:
+            """A block of events or a keyframe, of which nothing is applied yet."""
+
+        def play(
             self,
             ledger: Ledger,
-            block: bytes,
+            horizon_ns: int = ...,
             until_ns: int = ...,
             chip: int = 0,
             pool: int = ...,
             bytes: int = 0,
-            skip: int = 0,
             rows: int = ...,
-            of_each: bool = False,
         ) -> bool:
-            """Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many rows; whether it stopped
-            there. `skip`: rows of this block that were applied before. `of_each`: of each process all rows up to then,
-            also those that stand behind later ones of another."""
+            """Applies what was taken, in the order of time: nothing later than `horizon_ns`, for blocks that were not
+            taken yet may be earlier. Up to a time (CLOCK_MONOTONIC), until a pool of a chip holds `bytes`, or so many
+            rows in all; whether it stopped there."""
 
         def watch(self, ledger: Ledger, measure: bool = False, core: int = -1) -> None:
             """From now on what no single moment says is kept up; `measure`: also the fullest core, or y * 256 + x."""
 
         def watched(self, ledger: Ledger) -> tuple[Any, ...]:
             """That: its rows are described in native/python/recorded/watched.hpp."""
-
-        def position(self) -> int:
-            """How many rows of the last block were applied, or skipped."""
 
         def phase_moments(self, block: bytes) -> list[tuple[int, bool, int, str]]:
             """Phases that begin or end in a block: (CLOCK_MONOTONIC, whether it begins, pid, name). Applies nothing."""
@@ -501,7 +500,7 @@ class recording:  # really a submodule
 
         def __init__(self, from_ns: int, until_ns: int, points: int, rows: int) -> None: ...
         def begin_segment(self) -> None: ...
-        def play(self, ledger: Ledger, replay: recording.Replay, block: bytes) -> bool:
+        def play(self, ledger: Ledger, replay: recording.Replay, block: bytes, horizon_ns: int = ...) -> bool:
             """A block of events or a keyframe; whether what follows is later than is asked for."""
 
         def end_segment(self, ledger: Ledger, at_ns: int) -> None:

@@ -39,10 +39,11 @@ class Word(Enum):
     """
 
     number: int
+    word: str  # as users read and type it
 
     def __new__(cls, number: int, word: str) -> "Word":
         self = object.__new__(cls)
-        self._value_ = word
+        self._value_ = self.word = word
         self.number = number
         _NUMBERED.setdefault(cls, {})[number] = self
         return self
@@ -53,11 +54,6 @@ class Word(Enum):
         words: dict[int, AnyWord] = _NUMBERED[cls]
         found = words.get(number)
         return cls.__members__.get("UNKNOWN", words[0]) if found is None else found
-
-    @property
-    def word(self) -> str:
-        """As users read and type it."""
-        return str(self.value)
 
     def __index__(self) -> int:
         return self.number

@@ -11,6 +11,8 @@ __all__ = [
     "DaemonBusy",
     "DaemonGone",
     "MessageMalformed",
+    "NameTaken",
+    "NoRecording",
     "NothingToRead",
     "PlaceBlocked",
     "RecordDamaged",
@@ -19,6 +21,7 @@ __all__ = [
     "SelectionError",
     "TtmemError",
     "VersionMismatch",
+    "WrongFile",
 ]
 
 
@@ -50,6 +53,10 @@ class NothingToRead(TtmemError):
     """No process reports, or none that may be read."""
 
 
+class WrongFile(NothingToRead):
+    """A path that is not there, or not what is read: another has to be named."""
+
+
 class RecordDamaged(TtmemError):
     """Bytes that are no record of a journal."""
 
@@ -58,12 +65,20 @@ class CannotExport(TtmemError):
     """A recording cannot be written in another format, or not there."""
 
 
+class NameTaken(CannotExport):
+    """Something of that name is there already, and is not to be replaced."""
+
+
 class CannotRecord(TtmemError):
     """No recording can be written there."""
 
 
 class RecordingDamaged(TtmemError):
-    """A path that is no recording, one of another version, or what of it cannot be read."""
+    """A recording of which something, or nothing, can be read."""
+
+
+class NoRecording(RecordingDamaged, WrongFile):
+    """A path that is no recording, or one of another version."""
 
 
 class RegionDamaged(TtmemError):

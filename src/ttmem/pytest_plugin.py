@@ -16,7 +16,7 @@ _LIMIT = "limit_device_memory(dram=None, l1=None, l1_small=None, trace=None, l1_
 _RING_SLOTS = "65536"  # of each journal: a test may report faster than it is followed
 _MARKERS = (
     f"{_LIMIT}: with --ttmem fail a test whose processes hold more on any chip, as in dram='2GiB'",
-    "no_device_leaks(warmups=1): with --ttmem fail a test that leaves device memory behind, after so many other runs",
+    "no_device_leaks(warmups=1): with --ttmem fail a test that leaves memory behind, run again after N warm-ups",
 )
 
 

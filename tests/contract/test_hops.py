@@ -2,11 +2,13 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from tools.hops.source import both_ways, caches, class_names_used_twice, private_names
+from tools.hops.source import sources as sources_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,3 +74,30 @@ def test_what_a_command_enters_is_written_down(tmp_path: Path) -> None:
     assert {"cli/ps.py", "collector/collector.py"} <= set(files)
     assert "daemon/query_server.py" not in files
     assert all(int(count) >= len(files) for count in counts.split())
+
+
+def test_folders_of_the_product_import_one_way_and_a_class_name_means_one_thing() -> None:
+    product = sources_of(ROOT / "src" / "ttmem")
+
+    assert both_ways(product) == []
+    assert set(class_names_used_twice(product)) <= {"Host", "Layout", "Program"}  # the runtime's own words in the model
+
+
+def test_a_figure_of_processes_and_pools_is_named_in_six_files_of_the_product_and_shown_by_all() -> None:
+    """The sixth is `sizes.hpp`, where the version of the journal says that there is one more."""
+    names = ("git", "-C", str(ROOT), "ls-files", "src", "native", ":!native/tests")
+    files = subprocess.run(names, check=True, capture_output=True, text=True).stdout.split()
+    named = [
+        name
+        for name in files
+        if name.endswith((".py", ".pyi", ".cpp", ".hpp", ".h"))
+        and re.search(r"kFreedBytes|\bfreed_bytes\b", (ROOT / name).read_text(encoding="utf-8"))
+    ]
+
+    assert named == [
+        "native/src/journal/counters.hpp",
+        "native/src/writer/operations.cpp",
+        "src/ttmem/devices.py",
+        "src/ttmem/snapshot/dump.py",
+        "src/ttmem/snapshot/usage.py",
+    ]

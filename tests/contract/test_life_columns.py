@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from ttmem.recording import Ending, EventKind, LifeFlag
-from ttmem.recording.lives import EVENT_COLUMNS, LIFE_COLUMNS, Event, Life
+from ttmem.recording.lives import EVENT_COLUMNS, LIFE_COLUMNS, Life, LifeEvent
 
 ROOT = Path(__file__).parents[2]
 HEADER = re.sub(r"//.*", "", (ROOT / "native/src/recording/lives/columns.hpp").read_text())
@@ -18,7 +18,7 @@ def names_of(enum: str) -> list[str]:
 
 def test_columns_are_those_of_the_native_core() -> None:
     assert tuple(names_of("LifeColumn")) == LIFE_COLUMNS == Life._fields
-    assert tuple(names_of("EventColumn")) == EVENT_COLUMNS == Event._fields
+    assert tuple(names_of("EventColumn")) == EVENT_COLUMNS == LifeEvent._fields
 
 
 def test_endings_kinds_and_flags_are_those_of_the_native_core() -> None:

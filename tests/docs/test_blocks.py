@@ -2,8 +2,8 @@
 
 Each page has a shell of its own, from its first block to its last: shell lines are run, programs executed, C and C++
 compiled, data parsed, and what a page shows as output is compared by the rules of tests/support/docs/rules.py. Blocks
-marked `<!-- slow -->` are left to the slow tests, which run all blocks of their page; so are tutorials and pages with a
-scene, each of which starts many programs.
+marked `<!-- slow -->` are left to the slow tests, which run all blocks of their page; so are tutorials, pages with a
+scene and those of `LONG`, each of which starts many programs.
 """
 
 import re
@@ -18,7 +18,9 @@ from tests.support.docs.shell import a_shell
 
 NOT_RUN_MOST = 15
 PAGES = [page for page in pages() if any(block.is_run for block in blocks(page))]
-WITH_PROGRAMS = [page for page in PAGES if page.startswith("docs/tutorials/") or scenes(page)]
+LONG = {"docs/start/first-look.md", "docs/how-to/pytest.md", "docs/how-to/daemon.md"}  # seconds, for starts of Python
+LONG |= {f"docs/reference/{name}.md" for name in ("demo", "diff", "export", "metal", "run")}
+WITH_PROGRAMS = [page for page in PAGES if page.startswith("docs/tutorials/") or scenes(page) or page in LONG]
 QUICK_PAGES = [page for page in PAGES if page not in WITH_PROGRAMS]
 SLOW_PAGES = [
     page for page in PAGES if page in WITH_PROGRAMS or any("slow" in block.directives for block in blocks(page))

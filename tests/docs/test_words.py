@@ -22,6 +22,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "ttmem"
 FOLDERS = (
     "analysis cli client collector daemon doctor events figures metal snapshot sources wire".split()  # noqa: SIM905
 )
+SHOWN = ("budgets", "cli", "export", "monitor", "recording", "view", "pytest_plugin.py", "errors.py", "tracking.py")
 NOT_YET = ("client/memory/", "daemon/metrics/", "snapshot/usage.py")
 ALLOWED = {
     "kept up to date": "an idiom that every reader knows",
@@ -66,6 +67,30 @@ def test_help_messages_and_docstrings_are_written_in_plain_words(folder: str) ->
         for module in modules
         for line, text in texts_of(module)
         if (words := refused_words(text))
+    }
+    assert found == {}
+
+
+def shown_texts(module: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a module that are no docstrings: what may reach a screen."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    bare = {
+        node.value.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    yield from ((line, text) for line, text in texts_of(module) if line not in bare)
+
+
+@pytest.mark.parametrize("place", SHOWN)
+def test_what_is_shown_is_written_in_plain_words(place: str) -> None:
+    modules = [SOURCE / place] if place.endswith(".py") else [*(SOURCE / place).rglob("*.py")]
+
+    found = {
+        f"{module.relative_to(SOURCE)}:{line}": words
+        for module in modules
+        for line, text in shown_texts(module)
+        if (words := REFUSED.findall(text))
     }
     assert found == {}
 

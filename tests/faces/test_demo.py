@@ -93,6 +93,7 @@ def test_a_refusal_is_shown_in_the_runtimes_words() -> None:
     assert "dram 12.0 GiB / 12.0 GiB; equal to the byte." in text
 
 
+@pytest.mark.slow
 def test_a_killed_workload_gives_everything_back() -> None:
     text = ttmem_demo("killed-midway").stdout
 
@@ -115,6 +116,7 @@ def test_several_workloads_share_the_table_on_chips_of_their_own() -> None:
     assert text.endswith("All programs have ended; 0 B of their memory is left on the devices.\n")
 
 
+@pytest.mark.slow
 def test_another_board_speed_and_length_may_be_asked_for() -> None:
     text = ttmem_demo("resnet-trace", "--board", "N150", "--speed", "1000", "--steps", "3").stdout
 
@@ -140,6 +142,7 @@ def test_time_ends_a_workload_wherever_it_is() -> None:
     assert "equal to the byte." in said(text)
 
 
+@pytest.mark.slow
 def test_a_demo_is_looked_at_from_another_terminal_as_it_says() -> None:
     command = [*TTMEM, "demo", "resnet-trace", "--seconds", "60"]
     environ = {name: value for name, value in ENVIRON.items() if name != "TTMEM_DIR"}
@@ -305,6 +308,7 @@ def playing(terminal: Terminal) -> tuple[int, str]:
     return pid, directory
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
     with a_terminal(["-m", "ttmem", "demo", *QUICK, "--seconds", "1"], ENVIRON, columns=120, lines=50) as terminal:
         assert terminal.end() == 0
@@ -318,6 +322,7 @@ def test_on_a_terminal_the_demo_is_in_the_monitor_and_judged_after_it() -> None:
     assert FAREWELL in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [("q", 0), ("signal", 143)])
 def test_a_demo_cut_short_leaves_nothing_behind(how: str, code: int) -> None:
     with a_terminal(["-m", "ttmem", "demo"], ENVIRON, columns=120, lines=50) as terminal:

@@ -118,6 +118,7 @@ def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_played(t
     assert (result.returncode, result.stdout, result.stderr) == (1, "", words)
 
 
+@pytest.mark.slow
 def test_a_picture_that_fails_at_last_costs_no_judgement() -> None:
     result = subprocess.run([*DEMO, *QUICK, "--picture", "/dev/full"], capture_output=True, text=True)
 

@@ -96,7 +96,10 @@ def test_with_nothing_to_read_the_exit_code_is_1(tmp_path: Path) -> None:
     result, as_json = dump(directory=tmp_path), dump("--json", directory=tmp_path)
 
     assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr == f"ttmem: no process reports (looked in {tmp_path})\n"
+    assert result.stderr == (
+        f"ttmem: no process reports (looked in {tmp_path}); start one with `ttmem run -- COMMAND`; "
+        "`ttmem doctor` finds out why one is not shown\n"
+    )
     assert (as_json.returncode, json.loads(as_json.stdout)["devices"]) == (1, [])
 
 

@@ -19,11 +19,11 @@ def test_a_file_is_printed_as_one_line_of_json(capsys: pytest.CaptureFixture[str
     assert (document["kind"], [process["pid"] for process in document["processes"]]) == ("region", [31792, 31811])
 
 
-def test_what_cannot_be_read_is_one_line_and_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = run_program(["inspect", str(tmp_path / "none")])
     said = capsys.readouterr()
 
-    assert (code, said.out, said.err.count("\n")) == (1, "", 1)
+    assert (code, said.out, said.err.count("\n")) == (2, "", 1)
     assert said.err.startswith(f"ttmem: {tmp_path}/none: cannot be read")
 
 

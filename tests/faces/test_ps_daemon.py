@@ -109,6 +109,7 @@ def test_a_pid_that_messages_claim_and_a_kernel_without_a_type_are_shown(daemon:
     assert re.search(r"\n KERNELS .* UNKNOWN .*\n server:0 .*~4\.00 KiB \(1\)", shown)
 
 
+@pytest.mark.slow
 def test_what_a_daemon_restored_is_marked_until_its_process_ends(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(0x1000, 4096))
@@ -124,6 +125,7 @@ def test_what_a_daemon_restored_is_marked_until_its_process_ends(daemon: Daemon)
     assert re.search(r"\n +4\.00 KiB +0x1000 ", dumped)
 
 
+@pytest.mark.slow
 def test_a_process_that_reports_both_ways_is_shown_once_with_both_figures(daemon: Daemon) -> None:
     lines = (
         "import os, socket",
@@ -184,6 +186,7 @@ def test_dump_says_what_is_alive_and_whose_it_is(daemon: Daemon) -> None:
     assert (listed[-1]["id"], listed[-1]["holder_count"]) == ("0x1000", 2)
 
 
+@pytest.mark.slow
 def test_a_few_kernels_are_listed_beside_many_larger_buffers(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(*(alloc(at, 1 << 20) for at in range(1, 3000)), kernel_load(1, 917_504, FABRIC, device=0))
@@ -200,9 +203,10 @@ def test_a_device_the_daemon_does_not_know_is_a_bad_flag(daemon: Daemon) -> None
         result = daemon.run("dump", "--device", "7", check=False)
 
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr == "ttmem: Invalid value for --device: no device 7 here; known are 0\n"
+    assert result.stderr == "ttmem: Invalid value for -i: no device 7 here; known are 0\n"
 
 
+@pytest.mark.slow
 def test_a_device_that_only_ended_processes_used_is_chosen_with_all_alone(daemon: Daemon) -> None:
     ended = (
         "import socket; line = socket.socket(socket.AF_UNIX)\n"
@@ -261,6 +265,7 @@ def test_a_stopped_daemon_is_done_without_within_a_second(daemon: Daemon) -> Non
     assert took < 5.0  # a second for the daemon, another for what comes after, the rest for Python
 
 
+@pytest.mark.slow
 def test_watching_survives_the_death_of_the_daemon_and_finds_the_next(daemon: Daemon) -> None:
     command = [sys.executable, "-m", "ttmem", "ps", "--json", "--watch", "0.05"]
     with (

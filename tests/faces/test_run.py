@@ -121,6 +121,7 @@ def test_journals_of_others_do_not_count_as_ours(tmp_path: Path) -> None:
     assert "peaks" not in complaints
 
 
+@pytest.mark.slow
 def test_others_who_came_and_went_do_not_count_as_ours(tmp_path: Path) -> None:
     """Nobody can ask them any more; their journals say that they were started otherwise, or by another run."""
     environ = {**os.environ, "TTMEM_DIR": str(tmp_path)}
@@ -134,6 +135,7 @@ def test_others_who_came_and_went_do_not_count_as_ours(tmp_path: Path) -> None:
     assert "peaks" not in complaints
 
 
+@pytest.mark.slow
 def test_a_run_within_a_run_is_shown_by_both(tmp_path: Path) -> None:
     inner = shlex.join([*TTMEM, "run", "--label", "inner", "--", sys.executable, "-c", REPORTING])
 
@@ -202,6 +204,7 @@ def test_the_end_of_the_program_is_ours(tmp_path: Path, command: list[str], code
     assert result.stderr.strip() == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code", "words"),
     [
@@ -223,6 +226,7 @@ def test_a_file_that_is_no_command_is_told_how_to_start(
     assert (result.returncode, result.stderr) == (code, f"ttmem: {command}: {words}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [REPORTING, "import sys"])
 @pytest.mark.parametrize("is_pipe", [True, False])
 def test_messages_of_ours_without_a_reader_change_nothing_about_the_program(

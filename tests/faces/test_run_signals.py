@@ -259,6 +259,7 @@ def test_a_shell_that_is_suspended_gives_the_terminal_back(tmp_path: Path) -> No
         terminal.read_until("code-5")
 
 
+@pytest.mark.slow
 def test_a_signal_that_ends_the_program_leaves_us_the_summary(tmp_path: Path) -> None:
     """Sent to all of us: that the program has ended is heard first, the signal itself afterwards."""
     command = [*TTMEM, "run", *python(f"{REPORTING}; print('here', flush=True); import time; time.sleep(30)")]

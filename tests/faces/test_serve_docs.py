@@ -45,6 +45,7 @@ def test_every_route_is_described_and_no_other() -> None:
         assert described == set(daemon.document("/healthz"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_that_serves_does_so(command: str) -> None:
     words = shlex.split(command)

@@ -97,6 +97,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
 """
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_terminal_also_if_no_signal_says_so(environ: dict[str, str]) -> None:
     command = ["-c", DEAF, "-m", "ttmem", "--no-daemon", "--interval", "60"]
     with a_terminal(command, environ, columns=120) as terminal:
@@ -119,6 +120,7 @@ def test_continued_it_has_the_threads_it_had(monitor: Terminal) -> None:
     assert monitor.end() == 0
 
 
+@pytest.mark.slow
 def test_stopped_it_gives_the_terminal_back_and_takes_it_again(monitor: Terminal) -> None:
     monitor.painted = ""
     monitor.press("\x1a")
@@ -157,6 +159,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
 """
 
 
+@pytest.mark.slow
 def test_sent_to_the_background_repeatedly_it_comes_back(environ: dict[str, str]) -> None:
     command = ["-c", JOBS, "20", "-m", "ttmem", "--no-daemon", "--interval", "0.1"]
     with a_terminal(command, environ, columns=120) as terminal:

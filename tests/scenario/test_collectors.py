@@ -34,6 +34,7 @@ def as_tuples(rows: list[list[object]]) -> list[tuple[object, ...]]:
     return [tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in rows]
 
 
+@pytest.mark.slow
 def test_a_collector_killed_and_restarted_under_load_is_exact_each_time_the_writer_pauses(
     programs: NativePrograms, journals: Path, tmp_path: Path
 ) -> None:

@@ -487,7 +487,7 @@ def run_stories(nursery: Nursery, *, examples: int, steps: int) -> None:
 
 
 def test_the_ledger_agrees_with_the_oracle_after_every_step(nursery: Nursery) -> None:
-    run_stories(nursery, examples=12, steps=40)
+    run_stories(nursery, examples=6, steps=40)
 
 
 @pytest.mark.slow

@@ -34,13 +34,13 @@ def stock() -> Stock:
 def runtime_of(stock: Stock, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartedRuntime]:
     """The stock runtime on a board: `runtime_of("n300")`, started once and used by one test after the other."""
     started: list[Runtime] = []
-    current: dict[tuple[str, bool, bool], Runtime] = {}
+    current: dict[tuple[str, bool, bool, str], Runtime] = {}
 
-    def runtime_of(board: str, *, is_slow: bool = False, is_hybrid: bool = False) -> Runtime:
-        key = (board, is_slow, is_hybrid)
+    def runtime_of(board: str, *, is_slow: bool = False, is_hybrid: bool = False, beside: str = "") -> Runtime:
+        key = (board, is_slow, is_hybrid, beside)
         if key not in current or not current[key].is_idle:
             directory = tmp_path_factory.mktemp(f"runtime-{board}")
-            settings = HYBRID if is_hybrid else {}
+            settings = (HYBRID if is_hybrid else {}) | ({"LD_PRELOAD": beside} if beside else {})
             current[key] = Runtime.started(stock, directory, board, is_slow=is_slow, settings=settings)
             started.append(current[key])
         return current[key]

@@ -54,7 +54,7 @@ def private_names(modules: Sources) -> list[str]:
             if _is_anothers(base, name):
                 found.add(f"{name}: {base}.{member}")
         if any(used.split(".")[0] not in {*sys.stdlib_module_names, name.split(".")[0]} for used in foreign.values()):
-            found |= {f"{name}: {used}" for used in _strange_attributes(tree, foreign, made)}
+            found |= {f"{name}: {used}" for used in _strange_attributes(tree, foreign, made | _NAMEDTUPLE)}
     return sorted(found)
 
 
@@ -143,7 +143,7 @@ def _made(tree: ast.Module) -> Iterator[str]:
 def _strange_attributes(tree: ast.Module, foreign: dict[str, str], made: set[str]) -> Iterator[str]:
     """Private attributes of other objects than `self` and imported modules that nothing of the product makes."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute) or not _is_private(node.attr) or node.attr in made | _NAMEDTUPLE:
+        if not isinstance(node, ast.Attribute) or not _is_private(node.attr) or node.attr in made:
             continue
         if not _is_self(node.value) and not (isinstance(node.value, ast.Name) and node.value.id in foreign):
             yield ast.unparse(node)

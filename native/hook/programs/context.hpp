@@ -58,6 +58,7 @@ struct alignas(64) AtHand {
     Manager* manager;  // of the ring that was looked for last
     const Copy* copy;  // of the runtime, which the last call came to
     Context context;
+    const void* allocator;  // that was asked for memory last
 };
 extern thread_local __attribute__((tls_model("initial-exec"))) AtHand at_hand;
 inline Context& context() noexcept { return at_hand.context; }

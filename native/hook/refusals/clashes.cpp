@@ -1,10 +1,12 @@
 // Programs whose circular or dataflow buffers reach into an L1 buffer, or beyond the end of L1.
 #include "hook/guard.h"
+#include "hook/naming/callers.hpp"
 #include "hook/programs/memory.hpp"
 #include "hook/refusals/passing.hpp"
 #include "hook/refusals/refusals.hpp"
 #include "hook/refusals/words.hpp"
 #include "hook/runtime.hpp"
+#include "hook/tensors/tensors.hpp"
 
 namespace ttmem::hook {
 namespace {
@@ -54,6 +56,15 @@ void ask_figures(const Program* program, const void* device, ttmem_incident& inc
     incident.buffer_address = is_mesh(device) ? lowest_l1_address(device) : 0;
 }
 
+// The line, and the operation that is being launched for the first time: its program has no name yet.
+uint32_t site_of_clash() noexcept {
+    const Copy* copy = at_hand.copy;
+    if (copy == nullptr) return 0;
+    Operation operation;
+    find_operation(context().launcher, operation);
+    return site_with(asked_by(*copy).site, operation);
+}
+
 // Runs while the runtime's refusal passes.
 void report_clash(void* word) noexcept {
     if (!TTMEM_ON || !is_exception_passing()) return;
@@ -72,6 +83,7 @@ void report_clash(void* word) noexcept {
     else if (is_told && words.program != kUntoldFigure)
         incident.program = words.program == 0 ? TTMEM_PROGRAM_ZERO : words.program;
     is_told ? take_words(words, incident) : ask_figures(program, check.device, incident);
+    incident.site = site_of_clash();
     ttmem_incident_on(&incident);
 }
 

@@ -98,19 +98,26 @@ void ask_figures(const Refused& refused, ttmem_incident& incident) noexcept {
     incident.largest_free_bytes = statistics.largest * banks;
 }
 
-// tt-metal's AllocatorImpl lays L1_SMALL right above the banks of L1, and those of traces above those of DRAM.
+// tt-metal's AllocatorImpl lays L1_SMALL right above the banks of L1, and those of traces above those of DRAM. While
+// sub-devices have L1 of their own that is taken off the beginning of the mesh's, which ends where it did.
 void ask_space(const Refused& refused, uint64_t bank_bytes, ttmem_incident& incident) noexcept {
     const bool is_l1 = refused.type == TTMEM_BUFFER_L1 || refused.type == TTMEM_BUFFER_L1_SMALL;
     const bool is_dram = refused.type == TTMEM_BUFFER_DRAM || refused.type == TTMEM_BUFFER_TRACE;
     auto* size_of_bank = getter_as<uint64_t(const void*, const int*)>(refused.copy, Getter::bank_size);
     if (refused.view == nullptr || size_of_bank == nullptr || (!is_l1 && !is_dram)) return;
     const int type = refused.type, lower_type = is_l1 ? TTMEM_BUFFER_L1 : TTMEM_BUFFER_DRAM;
-    uint64_t begin = ask<uint32_t>(refused.copy, Getter::bank_base, 0, refused.view, is_l1 ? &kL1Memory : &kDramMemory);
-    if (begin == 0) return;
-    if (type != lower_type) begin += size_of_bank(refused.view, &lower_type);
+    const bool is_mesh_wide = refused.mesh != nullptr && refused.mesh->allocator == refused.view;
+    const auto opened_size_of = [&](int of) {
+        const uint64_t opened = is_mesh_wide ? refused.mesh->bank_bytes[of] : 0;
+        return opened != 0 ? opened : size_of_bank(refused.view, &of);
+    };
+    uint64_t end = ask<uint32_t>(refused.copy, Getter::bank_base, 0, refused.view, is_l1 ? &kL1Memory : &kDramMemory);
+    if (end == 0) return;
+    if (type != lower_type) end += opened_size_of(lower_type);
+    end += opened_size_of(type);
     if (bank_bytes == kUntoldFigure) bank_bytes = size_of_bank(refused.view, &type);
-    incident.space_begin_address = begin;
-    incident.space_end_address = begin + bank_bytes;
+    incident.space_begin_address = end - bank_bytes;
+    incident.space_end_address = end;
 }
 
 // The line, the tensor, and the operation that will not get what it asked for.
@@ -136,7 +143,10 @@ void report_refusal(void* allocator, void* buffer) noexcept {
     incident.target = target_of_refused(refused);
     if (refused.type < kBufferTypes) incident.pool = kPoolOf[refused.type];
     is_told ? take_words(words, incident) : ask_figures(refused, incident);
-    if (is_by_core(*copy, buffer)) take_cores(refused, incident);
+    if (is_by_core(*copy, buffer))
+        take_cores(refused, incident);
+    else if (refused.mesh != nullptr && refused.type == TTMEM_BUFFER_L1 && is_of_sub_device(*refused.mesh, view))
+        incident.core_set = cores_of_sub_device(*copy, *refused.mesh, view).core_set;
     ask_space(refused, words.bank_bytes, incident);
     incident.site = site_of_refused(*copy);
     ttmem_incident_on(&incident);

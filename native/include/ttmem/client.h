@@ -286,7 +286,9 @@ enum ttmem_incident_option {
 #define TTMEM_UNKNOWN_FIGURE (~0ull)
 
 /* An incident, reported by the thread to which it happened. Figures that are not known are TTMEM_UNKNOWN_FIGURE; ids, addresses
- * and counts that are not known are 0. What is alive on the target is copied beside it. */
+ * and counts that are not known are 0. What is alive on the target is copied beside it. Memory that was refused in lockstep on
+ * some cores (without TTMEM_PER_CORE, with a core_set) was that of a sub-device with L1 of its own; its buffers are reported by
+ * core, with one part. */
 typedef struct ttmem_incident {
     uint32_t struct_bytes; /* sizeof(ttmem_incident): fields are only ever appended */
     uint16_t target;

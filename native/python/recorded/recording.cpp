@@ -69,7 +69,7 @@ nb::tuple balance_rows(const std::vector<Balance>& balances) {
     nb::list rows;
     for (const Balance& one : balances)
         rows.append(nb::make_tuple(one.chip, (one.flags & kHasChip) != 0, one.pool, one.start, one.highest,
-                                   (one.flags & kIsOfGap) != 0));
+                                   (one.flags & kIsOfGap) != 0, (one.flags & kIsBound) != 0));
     return nb::tuple(rows);
 }
 
@@ -127,8 +127,8 @@ nb::tuple scan(const std::string& path) {
             BlockFile file(path);
             uint64_t at = 0;
             while (const auto block = file.at(at, error)) {
-                found.push_back({at, block->size(), block->head, block->balances});
-                at += block->size();
+                found.push_back({at, block_size(block->head), block->head, block->balances});
+                at += block_size(block->head);
             }
         } catch (const std::system_error& trouble) {
             error = trouble.code().message();
@@ -184,17 +184,18 @@ void read_names_block(Replay& replay, nb::handle buffer) {
     if (!replay.read_names_of(plain(view.bytes()), error)) throw std::invalid_argument(error);
 }
 
-bool apply(Replay& replay, Books& ledger, nb::handle buffer, uint64_t until_ns, uint64_t chip, uint32_t pool,
-           int64_t bytes, uint64_t skip, uint64_t rows, bool is_of_each) {
+void take_block(Replay& replay, Books& ledger, nb::handle buffer) {
     const View view(buffer);
     const StoredBlock block = plain(view.bytes());
     std::string error;
-    bool has_stopped = false;
-    const Until until{until_ns, chip, pool, bytes, is_of_each, skip, rows};
-    const bool is_read =
-        ledger.without_python([&](Collector&) { return replay.apply(block, until, has_stopped, error); });
-    if (!is_read) throw std::invalid_argument(error);
-    return has_stopped;
+    if (!ledger.without_python([&](Collector&) { return replay.take(block, error); }))
+        throw std::invalid_argument(error);
+}
+
+bool play_taken(Replay& replay, Books& ledger, uint64_t horizon_ns, uint64_t until_ns, uint64_t chip, uint32_t pool,
+                int64_t bytes, uint64_t rows) {
+    const Until until{until_ns, chip, pool, bytes, rows};
+    return ledger.without_python([&](Collector&) { return replay.play(until, horizon_ns); });
 }
 
 nb::list phase_moment_rows(const Replay& replay, nb::handle buffer) {
@@ -247,12 +248,12 @@ void add_recording(nb::module_& module) {
     nb::class_<Replay>(recording, "Replay")
         .def("__init__", make_replay, nb::arg("ledger"), nb::keep_alive<1, 2>())
         .def("read_names", read_names_block, nb::arg("block"))
-        .def("apply", apply, nb::arg("ledger"), nb::arg("block"), nb::arg("until_ns") = ~uint64_t{0},
-             nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0, nb::arg("skip") = 0,
-             nb::arg("rows") = ~uint64_t{0}, nb::arg("of_each") = false)
+        .def("take", take_block, nb::arg("ledger"), nb::arg("block"))
+        .def("play", play_taken, nb::arg("ledger"), nb::arg("horizon_ns") = ~uint64_t{0},
+             nb::arg("until_ns") = ~uint64_t{0}, nb::arg("chip") = 0, nb::arg("pool") = kPools, nb::arg("bytes") = 0,
+             nb::arg("rows") = ~uint64_t{0})
         .def("watch", watch, nb::arg("ledger"), nb::arg("measure") = false, nb::arg("core") = -1)
         .def("watched", watched, nb::arg("ledger"))
-        .def("position", &Replay::position)
         .def("phase_moments", phase_moment_rows, nb::arg("block"))
         .def("phases", phase_rows)
         .def("gap_peaks", gap_peak_rows)

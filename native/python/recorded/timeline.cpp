@@ -18,14 +18,14 @@ namespace {
 
 using namespace timeline;
 
-bool play(Timeline& timeline, Books& ledger, recording::Replay& replay, nb::bytes buffer) {
+bool play(Timeline& timeline, Books& ledger, recording::Replay& replay, nb::bytes buffer, uint64_t horizon_ns) {
     std::string error;
     const auto block = recording::block_of({buffer.c_str(), buffer.size()}, error);
     if (!block) throw std::invalid_argument(error);
     if (block->head.codec != recording::Codec::plain) throw std::invalid_argument("a packed block: unpack it first");
     bool has_stopped = false;
     const bool is_read = ledger.without_python(
-        [&](Collector& collector) { return timeline.play(collector, replay, *block, has_stopped, error); });
+        [&](Collector& collector) { return timeline.play(collector, replay, *block, horizon_ns, has_stopped, error); });
     if (!is_read) throw std::invalid_argument(error);
     return has_stopped;
 }
@@ -105,7 +105,7 @@ void add_timeline(nb::module_& module) {
     nb::class_<Timeline>(module.attr("recording"), "Timeline")
         .def("__init__", make_timeline, nb::arg("from_ns"), nb::arg("until_ns"), nb::arg("points"), nb::arg("rows"))
         .def("begin_segment", &Timeline::begin_segment)
-        .def("play", play, nb::arg("ledger"), nb::arg("replay"), nb::arg("block"))
+        .def("play", play, nb::arg("ledger"), nb::arg("replay"), nb::arg("block"), nb::arg("horizon_ns") = ~uint64_t{0})
         .def("end_segment", end_segment, nb::arg("ledger"), nb::arg("at_ns"))
         .def("series", series_rows)
         .def("processes", process_rows_of)

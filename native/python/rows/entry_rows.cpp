@@ -159,7 +159,7 @@ nb::dict process_rows(Books& books, uint32_t pid, uint64_t key, size_t most) {
     });
 }
 
-nb::list allocation_rows(Books& books, uint64_t key, size_t most) {
+nb::list allocation_rows(Books& books, uint64_t key, size_t most, size_t first, size_t count) {
     return books.look([=](Processes& processes, Devices&, const Timebase& time, const auto&) {
         nb::list rows;
         const Process* process = find_process(processes, key);
@@ -168,9 +168,13 @@ nb::list allocation_rows(Books& books, uint64_t key, size_t most) {
         // With a limit, that many of every target, pool and kind: a few kernels are not crowded out by a million buffers.
         std::map<std::tuple<uint16_t, uint8_t, uint8_t>, std::vector<RecordCopy>> kept;
         Joined joined(*process);
+        size_t seen = 0;
         const auto add = [&](const RecordCopy& words) {
             if (is_bookkeeping(words)) return;
-            if (most == 0) return rows.append(entry_row(source, joined, words));
+            if (most == 0) {
+                if (seen++ >= first && rows.size() < count) rows.append(entry_row(source, joined, words));
+                return;
+            }
             keep_first(kept[{words.target(), words.pool(), words.kind()}], words, most, is_larger);
         };
         process->book.table().for_each([&](const RecordCopy& words) {

@@ -24,7 +24,7 @@ nanobind::tuple sample_rows(Books& books);
 /// Sums that never fall, of chips and of all that was read.
 nanobind::tuple lifetime_rows(Books& books);
 /// `most`: only that many, the largest; 0 for all.
-nanobind::list allocation_rows(Books& books, uint64_t process, size_t most);
+nanobind::list allocation_rows(Books& books, uint64_t process, size_t most, size_t first, size_t count);
 /// What lies where on one chip; stretches of a pool beyond `most` are put together, across the smallest holes.
 nanobind::dict chip_rows(Books& books, uint32_t device, size_t most);
 /// The kernels on one chip, the `most` largest, and how many there are.

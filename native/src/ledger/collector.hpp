@@ -285,7 +285,7 @@ private:
     void follow_mapping(uint64_t now_ns);
     void shadow(Process& socket, Process* journal);
 
-    static constexpr size_t kBatch = 16'384;  // events of one journal in one pass
+    static constexpr size_t kBatch = 4'096;  // events of one journal in one pass
     static constexpr const char* kRemoved =
         "its file was removed while its process lives and no descriptor was free to hold it; its figures are unknown";
     static constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";

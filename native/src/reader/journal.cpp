@@ -192,15 +192,20 @@ ReadResult JournalReader::read(std::vector<RecordCopy>& events, size_t most) {
     // First copy: who is committed. Second copy: their words. Then the head: could anyone have begun to overwrite them?
     if (!copy_slots(position_, count, before_) || !copy_slots(position_, count, after_) || !look(hot))
         return ReadResult::damaged;
+    size_t taken = 0;
+    const auto take_until = [&](size_t end) {
+        events.insert(events.end(), after_.data() + taken, after_.data() + end);
+        taken = end + 1;
+    };
     for (size_t i = 0; i < count; ++i) {
         const uint64_t sequence = position_ + i;
         const uint64_t seen = before_[i].commit;
         if (seen > busy(sequence) || hot.head > sequence + ring) return ReadResult::lost_place;
-        if (seen == committed(sequence) && after_[i].commit == seen)
-            events.push_back(after_[i]);
-        else
-            pending_.push_back(sequence);
+        if (seen == committed(sequence) && after_[i].commit == seen) continue;
+        take_until(i);
+        pending_.push_back(sequence);
     }
+    if (taken < count) take_until(count);
     position_ += count;
     return pending_.size() > kPendingMost ? ReadResult::lost_place : ReadResult::ok;
 }

@@ -1,7 +1,9 @@
 // A recording is a row of blocks; each stands behind the one before it and is whole or not there.
 //
-//   head       96 bytes, see below; never compressed, so that heads can be gone through without the rest
-//   balances   32 bytes for each pool of a chip that has or had something in this block
+//   head       80 bytes, see below; never compressed, so that heads can be gone through without the rest
+//   balances   each pool of a chip that has or had something in this block. Per chip, as varints: how its id differs from
+//              the one before, and the number of its list; behind a number that is new the list: its length, and per pool
+//              the pool with its flags, start, and how much higher the highest is. Chips of a mesh share lists
 //   payload    rows in columns (rows.hpp), or names (names.hpp); plain, or compressed as a whole
 //
 // The checksum covers all the rest: the head, the balances, and the payload as it is stored. Numbers are
@@ -20,7 +22,7 @@
 namespace ttmem::recording {
 
 inline constexpr uint32_t kBlockMagic = 0x424d'5454;  // "TTMB" in the file
-inline constexpr uint16_t kFormat = 1;
+inline constexpr uint16_t kFormat = 2;
 
 enum class BlockKind : uint8_t {
     names = 1,     // what rows name by a number
@@ -37,22 +39,25 @@ struct BlockHead {
     BlockKind kind = BlockKind::events;
     Codec codec = Codec::plain;
     uint64_t checksum = 0;
-    uint64_t segment = 0;  // its number in the recording, from 1
+    uint32_t segment = 0;  // its number in the recording, from 1
     uint32_t number = 0;   // in its segment, from 0
-    uint16_t parts = 0;    // of a keyframe
+    uint32_t row_count = 0;
+    uint16_t parts = 0;  // of a keyframe
     uint16_t unused = 0;
-    uint32_t row_count = 0, balance_count = 0;
-    uint64_t stored_bytes = 0, plain_bytes = 0;  // of the payload
-    uint64_t first_ns = 0, last_ns = 0;          // CLOCK_MONOTONIC of rows
+    uint32_t balance_bytes = 0;
+    uint32_t stored_bytes = 0, plain_bytes = 0;  // of the payload
+    uint32_t process_count = 0;                  // that were recorded when it was closed
+    uint64_t first_ns = 0, last_ns = 0;          // CLOCK_MONOTONIC of rows: the earliest and the latest
     int64_t wall_offset_ns = 0;                  // CLOCK_REALTIME less CLOCK_MONOTONIC when it was closed
     uint64_t lost_records = 0;                   // so far, of all processes
-    uint64_t process_count = 0;                  // that were recorded when it was closed
 };
-static_assert(sizeof(BlockHead) == 96 && std::endian::native == std::endian::little);
+static_assert(sizeof(BlockHead) == 80 && std::endian::native == std::endian::little);
 
 /// Flags of a balance. Without the first, `chip` is only a number of this recording. With the second, the highest is what the
 /// own counter of a process says of a time in which it could not be followed: what was alive then is not known.
-inline constexpr uint32_t kHasChip = 1, kIsOfGap = 2;
+/// With the third, several processes had changes within the time of this block, some of which may stand in others: the highest
+/// was nowhere higher than this, and may have been lower (watch/shares.hpp). `start` is as it was heard.
+inline constexpr uint32_t kHasChip = 1, kIsOfGap = 2, kIsBound = 4;
 
 /// In place of a pool: the fullest core of the chip, with its kernel ring. It may be said higher than it was, never lower
 /// (watch/core_loads.hpp).
@@ -63,18 +68,17 @@ struct Balance {
     uint64_t chip = 0;  // its unique id
     uint32_t pool = 0, flags = kHasChip;
     int64_t start = 0, highest = 0;
-};
-static_assert(sizeof(Balance) == 32);
 
-inline constexpr uint64_t kPayloadMost = 1u << 30;
-inline constexpr uint32_t kBalancesMost = 1u << 20;
+    bool operator==(const Balance&) const = default;
+};
+
+inline constexpr uint32_t kPayloadMost = 1u << 30;
+inline constexpr uint32_t kBalancesMost = 1u << 20, kBalanceBytesMost = 1u << 25;
 
 struct StoredBlock {
     BlockHead head;
     std::vector<Balance> balances;
     std::string_view payload;  // as stored
-
-    uint64_t size() const { return sizeof(BlockHead) + balances.size() * sizeof(Balance) + head.stored_bytes; }
 };
 
 /// All bytes of a block; sizes, counts and the checksum in its head are set here.
@@ -84,11 +88,12 @@ std::string block_bytes(BlockHead head, const std::vector<Balance>& balances, st
 /// was expected and found.
 std::optional<BlockHead> head_of(std::string_view bytes, std::string& error);
 inline uint64_t block_size(const BlockHead& head) {
-    return sizeof(BlockHead) + head.balance_count * sizeof(Balance) + head.stored_bytes;
+    return sizeof(BlockHead) + uint64_t{head.balance_bytes} + head.stored_bytes;
 }
 
-/// The balances behind a head, as far as they are there.
-std::vector<Balance> balances_of(std::string_view bytes, const BlockHead& head);
+/// Balances as they stand behind a head, and back; false for bytes that are none.
+std::string bytes_of(const std::vector<Balance>& balances);
+bool read_balances(std::string_view bytes, std::vector<Balance>& balances);
 
 /// The block at the beginning of some bytes, whole and unchanged, or nothing and what is wrong.
 std::optional<StoredBlock> block_of(std::string_view bytes, std::string& error);

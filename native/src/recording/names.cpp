@@ -6,6 +6,7 @@ namespace ttmem::recording {
 namespace {
 
 constexpr uint64_t kNodesMost = 4096;
+constexpr std::string_view kScript = "script";
 constexpr uint64_t kIsSocket = 1, kIsVisible = 2, kIsShared = 4;
 
 ProcessFacts facts_from(Bytes& bytes) {
@@ -57,6 +58,15 @@ std::string NameWriter::shown(std::string_view text) const {
     return is_redacted_ ? without_directories(text) : std::string(text);
 }
 
+// A file that the command line names is an argument of it.
+std::string NameWriter::shown_file(uint32_t process, std::string_view name) const {
+    std::string kept = shown(name);
+    if (!is_redacted_ || kept.empty()) return kept;
+    const auto command = commands_.find(process);
+    const bool is_named = command != commands_.end() && command->second.find(kept) != std::string::npos;
+    return is_named ? std::string(kScript) : kept;
+}
+
 void NameWriter::begin(Name what, uint32_t process, uint32_t id) {
     ++count_;
     bytes_.push_back(static_cast<char>(what));
@@ -66,6 +76,7 @@ void NameWriter::begin(Name what, uint32_t process, uint32_t id) {
 
 void NameWriter::process(uint32_t number, const ProcessFacts& facts) {
     begin(Name::process, number, 0);
+    if (is_redacted_) commands_[number] = facts.command;
     const uint64_t flags =
         (facts.is_socket ? kIsSocket : 0) | (facts.is_visible ? kIsVisible : 0) | (facts.is_shared ? kIsShared : 0);
     for (const uint64_t word : {facts.key, uint64_t{facts.pid}, uint64_t{facts.uid}, facts.start_ticks,
@@ -95,7 +106,7 @@ void NameWriter::stack(uint32_t process, uint32_t id, const SitePath& path) {
         put_varint(bytes_, static_cast<uint64_t>(node.kind));
         put_varint(bytes_, node.line);
         put_text(bytes_, node.name);
-        put_text(bytes_, shown(node.file));
+        put_text(bytes_, shown_file(process, node.file));
     }
 }
 

@@ -41,8 +41,10 @@ public:
 private:
     void begin(Name what, uint32_t process, uint32_t id);
     std::string shown(std::string_view text) const;
+    std::string shown_file(uint32_t process, std::string_view name) const;
 
     bool is_redacted_;
+    std::unordered_map<uint32_t, std::string> commands_;  // by a process's number; only where they are not written
     std::string bytes_;
     uint32_t count_ = 0;
 };

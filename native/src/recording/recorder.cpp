@@ -24,7 +24,7 @@ RecordCopy own_row(RowType type, uint64_t id = 0) {
 }  // namespace
 
 Recorder::Recorder(Collector& collector, bool is_redacted)
-    : collector_(collector), names_(is_redacted), since_ns_(nanoseconds(CLOCK_MONOTONIC)), loads_(collector) {
+    : collector_(collector), names_(is_redacted), since_ns_(nanoseconds(CLOCK_MONOTONIC)), loads_(collector, true) {
     const auto held = collector_.hold();
     collector_.listen(this);
 }
@@ -284,10 +284,11 @@ void Recorder::note_phase(State& state, const RecordCopy& words) {
 }
 
 void Recorder::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) {
-    loads_.balance(device, pool, used);
+    loads_.balance(last_key_, device, pool, used);
     const size_t place = size_t{device} * kPools + pool;
     if (pools_.size() <= place) pools_.resize(place + kPools);
     Pool& its = pools_[place];
+    its.shares.add(last_key_, used - its.now, its.now, its.highest);
     its.now = used;
     its.is_sure = is_sure;
     its.is_used |= used != 0;
@@ -307,27 +308,33 @@ void Recorder::raise_in_gap(uint32_t device, uint8_t pool, int64_t bytes) {
     its.is_of_gap = true;
 }
 
-std::vector<Balance> Recorder::take_balances() {
+std::vector<Balance> Recorder::take_balances(const BlockHead& head) {
     std::vector<Balance> balances;
     for (size_t place = 0; place < pools_.size(); ++place) {
         Pool& its = pools_[place];
-        if (!its.is_used) continue;
         const Device& device = collector_.devices().at(static_cast<uint32_t>(place / kPools));
         const uint64_t chip = device.is_known ? device.unique_id : place / kPools;
-        balances.push_back({chip, static_cast<uint32_t>(place % kPools),
-                            (device.is_known ? kHasChip : 0) | (its.is_of_gap ? kIsOfGap : 0), its.start, its.highest});
+        Balance its_own{chip, static_cast<uint32_t>(place % kPools), device.is_known ? kHasChip : 0, its.start,
+                        its.highest};
+        const bool is_bound = device.is_known && head.kind == BlockKind::events &&
+                              its.shares.close(head.first_ns, head.last_ns, its_own.highest);
+        if (!its.is_used && !is_bound) continue;
+        if (its.is_of_gap) balances.push_back({chip, its_own.pool, its_own.flags | kIsOfGap, its.start, its.highest});
+        if (is_bound) its_own.flags |= kIsBound;
+        if (is_bound || !its.is_of_gap) balances.push_back(its_own);
         its.start = its.now;
         its.is_of_gap = false;
         its.highest = its.is_sure ? its.now : std::min(its.now, its.highest);
         its.is_used = its.now != 0;
     }
-    put_cores(balances);
+    put_cores(head, balances);
     return balances;
 }
 
-void Recorder::put_cores(std::vector<Balance>& balances) {
+void Recorder::put_cores(const BlockHead& head, std::vector<Balance>& balances) {
     for (uint32_t number = 0; number < loads_.chips().size(); ++number) {
         CoreLoads::Chip& its = loads_.chips()[number];
+        if (head.kind == BlockKind::events) loads_.close(number, head.first_ns, head.last_ns);
         if (its.start == 0 && its.highest == 0) continue;
         const Device& device = collector_.devices().at(number);
         balances.push_back({device.is_known ? device.unique_id : number, kFullestCore, device.is_known ? kHasChip : 0,
@@ -458,7 +465,7 @@ void Recorder::close_rows(BlockKind kind, uint16_t parts) {
     status_.rows += rows_.count();
     rows_since_keyframe_ += rows_.count();
     const std::string payload = rows_.take();
-    write(head, take_balances(), payload);
+    write(head, take_balances(head), payload);
 }
 
 void Recorder::close_names() {
@@ -475,7 +482,7 @@ void Recorder::write(BlockHead head, const std::vector<Balance>& balances, const
         status_.dropped_rows += head.kind == BlockKind::events ? head.row_count : 0;
         return;
     }
-    head.segment = segment_;
+    head.segment = static_cast<uint32_t>(segment_);
     head.number = block_number_++;
     head.wall_offset_ns = wall_offset_ns_;
     head.lost_records = status_.lost_records + status_.dropped_rows;

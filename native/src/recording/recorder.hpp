@@ -23,6 +23,7 @@
 #include "recording/names.hpp"
 #include "recording/rows.hpp"
 #include "recording/watch/core_loads.hpp"
+#include "recording/watch/shares.hpp"
 
 namespace ttmem::recording {
 
@@ -79,6 +80,7 @@ private:
     /// A pool of a chip in this block.
     struct Pool {
         int64_t start = 0, highest = 0, now = 0;
+        Shares shares;
         bool is_sure = true, is_used = false, is_of_gap = false;
     };
 
@@ -104,8 +106,8 @@ private:
     void close_names();
     void write(BlockHead head, const std::vector<Balance>& balances, const std::string& payload);
     void raise_in_gap(uint32_t device, uint8_t pool, int64_t bytes);
-    std::vector<Balance> take_balances();
-    void put_cores(std::vector<Balance>& balances);
+    std::vector<Balance> take_balances(const BlockHead& head);
+    void put_cores(const BlockHead& head, std::vector<Balance>& balances);
 
     Collector& collector_;
     RowEncoder rows_;

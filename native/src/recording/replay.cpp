@@ -71,42 +71,74 @@ Replay::Player* Replay::player_of(uint32_t number) {
     return &player;
 }
 
-bool Replay::apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error) {
+bool Replay::take(const StoredBlock& block, std::string& error) {
     RowDecoder rows(block.payload, block.head.row_count);
-    wall_offset_ns_ = block.head.wall_offset_ns;
-    has_stopped = false;
-    const auto held = collector_.hold();
-    Row row;
-    position_ = 0;
-    if (watcher_ != nullptr && until.skip == 0) watcher_->look(0, block.head.first_ns);
-    while (!has_stopped && rows.next(row)) {
-        const bool is_event = block.head.kind == BlockKind::events;
-        if (position_ < until.skip) {
-            ++position_;
-            continue;
-        }
-        if (position_ >= until.rows || is_over(row, is_event, until)) {
-            has_stopped = true;
-            break;
-        }
-        if (until.is_of_each && is_beyond(row, is_event, until)) {
-            ++position_;
-            continue;
-        }
-        if (is_event && row_watcher_ != nullptr) row_watcher_->row_comes(row.words.time);
-        if (is_event) time_ns_ = std::max(time_ns_, row.words.time);
-        if (watcher_ != nullptr) watcher_->set_time(row.words.time);
-        apply_row(row);
-        ++row_count_;
-        ++position_;
-        if (watcher_ != nullptr) watcher_->look(position_, row.words.time);
-        if (is_event && row_watcher_ != nullptr) row_watcher_->row_done();
-        has_stopped = is_event && until.pool < kPools && is_reached(until);
+    const bool is_event = block.head.kind == BlockKind::events;
+    put_in_order();
+    Taken taken;
+    taken.wall_offset_ns = block.head.wall_offset_ns;
+    taken.is_event = is_event;
+    bool is_in_order = true;
+    uint64_t last_ns = order_.empty() ? 0 : order_.back().first;
+    while (rows.next(taken.row)) {
+        const uint32_t process = taken.row.process;  // the decoder bounds it
+        if (process >= latest_ns_.size()) latest_ns_.resize(process + size_t{1});
+        const bool has_time = is_event && static_cast<RowType>(taken.row.words.type()) != RowType::gap_peaked;
+        if (has_time) latest_ns_[process] = std::max(latest_ns_[process], taken.row.words.time);
+        taken.at_ns = latest_ns_[process];
+        is_in_order &= taken.at_ns >= last_ns;
+        last_ns = taken.at_ns;
+        order_.emplace_back(taken.at_ns, static_cast<uint32_t>(taken_.size()));
+        taken_.push_back(taken);
     }
-    for (auto& [number, player] : players_) ++player.process->figures;
+    if (!is_in_order)
+        std::stable_sort(order_.begin(), order_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     if (!rows.has_failed()) return true;
     error = "its rows are none";
     return false;
+}
+
+// Only what is still to be applied is kept.
+void Replay::put_in_order() {
+    std::vector<Taken> left;
+    left.reserve(order_.size() - next_);
+    for (size_t at = next_; at < order_.size(); ++at) left.push_back(taken_[order_[at].second]);
+    taken_ = std::move(left);
+    order_.clear();
+    for (const Taken& one : taken_) order_.emplace_back(one.at_ns, static_cast<uint32_t>(order_.size()));
+    next_ = 0;
+}
+
+bool Replay::play(const Until& until, uint64_t horizon_ns) {
+    const auto held = collector_.hold();
+    bool has_stopped = false;
+    if (watcher_ != nullptr && next_ < order_.size())
+        watcher_->look(row_count_, time_ns_ != 0 ? time_ns_ : order_[next_].first);
+    for (; next_ < order_.size() && order_[next_].first <= horizon_ns && !has_stopped; ++next_) {
+        if (row_count_ >= until.rows || order_[next_].first > until.time_ns) {
+            has_stopped = true;
+            break;
+        }
+        const Taken& taken = taken_[order_[next_].second];
+        apply_taken(taken);
+        has_stopped = taken.is_event && until.pool < kPools && is_reached(until);
+    }
+    for (auto& [number, player] : players_) ++player.process->figures;
+    return has_stopped;
+}
+
+void Replay::apply_taken(const Taken& taken) {
+    wall_offset_ns_ = taken.wall_offset_ns;
+    is_at_event_ = taken.is_event;
+    if (!taken.is_event) ++keyframe_row_count_;
+    if (taken.is_event && row_watcher_ != nullptr) row_watcher_->row_comes(taken.at_ns);
+    if (taken.is_event) time_ns_ = std::max(time_ns_, taken.at_ns);
+    const uint64_t at_ns = taken.is_event ? taken.at_ns : taken.row.words.time;
+    if (watcher_ != nullptr) watcher_->set_time(at_ns);
+    apply_row(taken.row);
+    ++row_count_;
+    if (watcher_ != nullptr) watcher_->look(row_count_, at_ns);
+    if (taken.is_event && row_watcher_ != nullptr) row_watcher_->row_done();
 }
 
 bool Replay::phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& found, std::string& error) const {
@@ -123,19 +155,6 @@ bool Replay::phase_moments(const StoredBlock& block, std::vector<PhaseMoment>& f
     if (!rows.has_failed()) return true;
     error = "its rows are none";
     return false;
-}
-
-bool Replay::is_over(const Row& row, bool is_event, const Until& until) {
-    const uint64_t late_ns = until.is_of_each ? kLateMostNs : 0;
-    return is_event && row.words.time > until.time_ns && row.words.time - until.time_ns > late_ns;
-}
-
-// Of each process all rows before the first that is later. What a keyframe says of one that is not past yet is of its time.
-bool Replay::is_beyond(const Row& row, bool is_event, const Until& until) {
-    if (until.time_ns == ~uint64_t{0}) return false;
-    if (row.process >= past_.size()) past_.resize(row.process + size_t{1});  // the decoder bounds it
-    if (is_event && row.words.time > until.time_ns) past_[row.process] = true;
-    return past_[row.process];
 }
 
 bool Replay::is_reached(const Until& until) {

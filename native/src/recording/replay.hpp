@@ -1,7 +1,8 @@
 // A recording back into books: whatever can be asked of a ledger can be asked of any moment of the recording.
 //
-// Blocks are applied in their order, from the first part of a keyframe on. Keyframes that come later are passed over, but for
-// processes that could not be followed until then.
+// Rows are played in the order of time, whichever process was heard first: those of a block that are later than the first
+// row of a later block wait for it. Reading begins with the first part of a keyframe. Keyframes that come later are passed
+// over, but for processes that could not be followed until then.
 #pragma once
 
 #include <memory>
@@ -32,17 +33,13 @@ struct GapPeak {
     uint64_t bytes = 0, time_ns = 0;
 };
 
-/// Two processes are not heard at the same instant: rows of one may stand so far behind later ones of another.
-inline constexpr uint64_t kLateMostNs = 1'000'000'000;
-
 /// Where to stop: behind the last row that is not later, or behind the first with which a pool of a chip holds so much.
 struct Until {
     uint64_t time_ns = ~uint64_t{0};  // CLOCK_MONOTONIC
     uint64_t chip = 0;
     uint32_t pool = kPools;  // kPools: of none
     int64_t bytes = 0;
-    bool is_of_each = false;  // of each process all rows up to then, also those behind later ones of another
-    uint64_t skip = 0, rows = ~uint64_t{0};  // of the block: rows that were applied before, and with which to stop
+    uint64_t rows = ~uint64_t{0};  // since the beginning, with which to stop
 };
 
 /// Looks at the books around each row of events, by whoever holds them.
@@ -73,8 +70,11 @@ public:
 
     /// What rows name: to be read for all blocks of names of the segment before the others.
     bool read_names_of(const StoredBlock& block, std::string& error);
-    /// Applies a block of events or a keyframe; `has_stopped`: it came to where `until` says. False for rows that are none.
-    bool apply(const StoredBlock& block, const Until& until, bool& has_stopped, std::string& error);
+    /// Takes a block of events or a keyframe. False for rows that are none: those before them are taken.
+    bool take(const StoredBlock& block, std::string& error);
+    /// Applies what was taken, of rows later than `horizon_ns` none: blocks that were not taken yet may have earlier ones.
+    /// Whether it came to where `until` says; what follows there is still to be applied.
+    bool play(const Until& until, uint64_t horizon_ns = ~uint64_t{0});
 
     /// Who looks on; nullptr: nobody again.
     void watch(RowWatcher* watcher) { row_watcher_ = watcher; }
@@ -85,8 +85,8 @@ public:
     uint64_t time_ns() const { return time_ns_; }  // CLOCK_MONOTONIC of the last row; while one is applied, of that one
     int64_t wall_offset_ns() const { return wall_offset_ns_; }
     uint64_t row_count() const { return row_count_; }
-    /// How many rows of the last block were applied, or passed over.
-    uint64_t position() const { return position_; }
+    uint64_t keyframe_row_count() const { return keyframe_row_count_; }
+    bool is_at_event() const { return is_at_event_; }  // the last row was one, and no row of a keyframe
     const std::vector<GapPeak>& gap_peaks() const { return gap_peaks_; }
     /// By the process's key in these books: its phases, and whether what it holds is not known now.
     std::vector<std::pair<uint64_t, std::vector<RecordedPhase>>> phases() const;
@@ -99,9 +99,16 @@ private:
         std::vector<RecordCopy> alive;
         std::vector<RecordedPhase> phases;
     };
+    /// A row that was taken. `at_ns` is when it counts: of a process, never before the row in front of it.
+    struct Taken {
+        Row row;
+        uint64_t at_ns = 0;
+        int64_t wall_offset_ns = 0;
+        bool is_event = false;
+    };
     Player* player_of(uint32_t number);
-    static bool is_over(const Row& row, bool is_event, const Until& until);
-    bool is_beyond(const Row& row, bool is_event, const Until& until);
+    void put_in_order();
+    void apply_taken(const Taken& taken);
     void apply_row(const Row& row);
     void apply_own(Player& player, RecordCopy words);
     void apply_journal(Player& player, const RecordCopy& words);
@@ -116,9 +123,13 @@ private:
     std::unordered_map<uint32_t, ProcessNames> names_;
     std::unordered_map<uint32_t, Player> players_;
     std::vector<GapPeak> gap_peaks_;
-    std::vector<bool> past_;  // by number: it has come to where to stop
+    std::vector<uint64_t> latest_ns_;  // by number
+    std::vector<Taken> taken_;
+    std::vector<std::pair<uint64_t, uint32_t>> order_;  // of those still to be applied, from `next_` on
+    size_t next_ = 0;
     std::unique_ptr<Watcher> watcher_;
-    uint64_t time_ns_ = 0, row_count_ = 0, position_ = 0;
+    uint64_t time_ns_ = 0, row_count_ = 0, keyframe_row_count_ = 0;
+    bool is_at_event_ = false;
     int64_t wall_offset_ns_ = 0;
     int64_t watched_ = -1;  // the device that `until` names
     RowWatcher* row_watcher_ = nullptr;

@@ -79,7 +79,8 @@ void RowEncoder::add(uint32_t process, const RecordCopy& words) noexcept {
         last = value;
     };
     if (count_ == 0) base_ns_ = last_ns_ = words.time;
-    if (first_ns_ == 0) first_ns_ = words.time;
+    const bool is_in_order = static_cast<RowType>(words.type()) != RowType::gap_peaked;
+    if (is_in_order && words.time != 0 && (words.time < first_ns_ || first_ns_ == 0)) first_ns_ = words.time;
     highest_ns_ = std::max(highest_ns_, words.time);
     put(kTime, words.time, last_ns_);
     last_ns_ = words.time;

@@ -56,7 +56,7 @@ public:
     void add(uint32_t process, const RecordCopy& words) noexcept;
     uint32_t count() const { return count_; }
     bool is_full() const { return count_ == kRowsMost; }
-    /// The time of the first row that has one, and the latest; 0: none has.
+    /// The earliest time of a row, which need not be the first, and the latest; 0: none has one.
     uint64_t first_ns() const { return first_ns_; }
     uint64_t last_ns() const { return highest_ns_; }
     /// All columns; then it starts over.

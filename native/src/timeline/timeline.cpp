@@ -55,29 +55,30 @@ void Timeline::begin_segment() {
 }
 
 bool Timeline::play(Collector& collector, recording::Replay& replay, const recording::StoredBlock& block,
-                    bool& has_stopped, std::string& error) {
+                    uint64_t horizon_ns, bool& has_stopped, std::string& error) {
     collector_ = &collector;
     replay_ = &replay;
-    wall_offset_ns_ = block.head.wall_offset_ns;
-    is_event_ = block.head.kind == BlockKind::events;
     last_ = nullptr;
+    const uint64_t keyframe_rows = replay.keyframe_row_count();
     {
         const auto held = collector.hold();
         const uint64_t known_ns = replay.time_ns() != 0 ? replay.time_ns() : block.head.first_ns;
-        if (is_event_ && has_begun_ && is_behind_) add_all(std::min(known_ns, limits_.until_ns));
+        if (block.head.kind == BlockKind::events && has_begun_ && is_behind_)
+            add_all(std::min(known_ns, limits_.until_ns));
         collector.listen(this);
         replay.watch(this);
     }
     recording::Until until;
     until.time_ns = limits_.until_ns;
-    const bool is_read = replay.apply(block, until, has_stopped, error);
+    const bool is_read = replay.take(block, error);
+    has_stopped = replay.play(until, horizon_ns);
     const auto held = collector.hold();
     collector.listen(nullptr);
     replay.watch(nullptr);
     known_until_ns_ = std::max(known_until_ns_, replay.time_ns());
-    if (block.head.kind == BlockKind::keyframe) {
+    if (replay.keyframe_row_count() != keyframe_rows) {
         end_gaps(replay);
-        is_behind_ |= block.head.row_count != 0;
+        is_behind_ = true;
     }
     return is_read;
 }
@@ -144,7 +145,7 @@ void Timeline::add(const Device& chip, uint32_t pool, uint64_t at_ns, int64_t us
 
 void Timeline::balance(uint32_t device, uint8_t pool, int64_t used, bool is_sure) {
     if (moves_cores(pool)) are_cores_behind_ = true;
-    if (!is_event_ || !has_begun_ || !is_sure || !is_shown(pool)) return;
+    if (!replay_->is_at_event() || !has_begun_ || !is_sure || !is_shown(pool)) return;
     add(collector_->devices().all()[device], pool, now(), used);
 }
 
@@ -232,7 +233,7 @@ void Timeline::process_ended(uint64_t key) {
 
 // The row of one has its own time, also in a keyframe, which tells of the same phases again.
 void Timeline::note_phase(const Process& process, const RecordCopy& words) {
-    const uint64_t at_ns = words.time - static_cast<uint64_t>(wall_offset_ns_);
+    const uint64_t at_ns = words.time - static_cast<uint64_t>(replay_->wall_offset_ns());
     const recording::ProcessNames* names = process.names;
     const std::tuple<uint32_t, uint64_t> place{who(process), words.id};
     const auto known = phase_places_.find(place);
@@ -272,7 +273,7 @@ void Timeline::name_programs() {
 }
 
 void Timeline::note_launch(const Process& process, const RecordCopy& words) {
-    if (!is_event_ || !has_begun_) return;
+    if (!replay_->is_at_event() || !has_begun_) return;
     ++launch_count_;
     if (launches_.size() >= limits_.points / 4) thin_launches();
     launches_.push_back({now(), track_of(process, words.thread()), name_of(process, words)});

@@ -68,8 +68,8 @@ public:
     /// The blocks that follow are played into other books.
     void begin_segment();
     /// Plays one block. False for rows that are none; `has_stopped`: what follows is later than is asked for.
-    bool play(Collector& collector, recording::Replay& replay, const recording::StoredBlock& block, bool& has_stopped,
-              std::string& error);
+    bool play(Collector& collector, recording::Replay& replay, const recording::StoredBlock& block, uint64_t horizon_ns,
+              bool& has_stopped, std::string& error);
     /// These books end, at that moment.
     void end_segment(Collector& collector, uint64_t at_ns);
 
@@ -138,8 +138,6 @@ private:
     // While one block is played:
     Collector* collector_ = nullptr;
     const recording::Replay* replay_ = nullptr;
-    int64_t wall_offset_ns_ = 0;
-    bool is_event_ = false;
     // Of these books:
     std::map<Program, uint32_t> programs_;
     std::vector<Program> named_;         // by the row that is applied now

@@ -15,20 +15,21 @@ namespace {
 
 void play(Replay& replay, LifeReader& lives, const StoredBlock& block) {
     std::string error;
-    bool has_stopped = false;
     if (block.head.number % 8 == 1) lives.begin_segment();
     if (block.head.kind == BlockKind::names) {
         replay.read_names_of(block, error);
         lives.read_names_of(block, error);
     } else {
-        replay.apply(block, Until{}, has_stopped, error);
+        replay.take(block, error);
+        replay.play({}, block.head.last_ns);
         lives.apply(block, error);
     }
 }
 
 }  // namespace
 
-// As it is; and as payloads of sound heads, for few inputs have a checksum that fits: kind8 rows8 length16, then so many bytes.
+// As it is; as balances; and as payloads of sound heads, for few inputs have a checksum that fits: kind8 rows8 length16, then so
+// many bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view all(reinterpret_cast<const char*>(data), size);
     std::string error;
@@ -36,6 +37,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Replay replay(collector);
     LifeReader lives({});
     if (const auto block = block_of(all, error)) play(replay, lives, *block);
+    std::vector<Balance> balances, again;
+    if (read_balances(all, balances) && (!read_balances(bytes_of(balances), again) || again != balances))
+        __builtin_trap();
     for (std::string_view rest = all; rest.size() > 4;) {
         const auto byte = [&](size_t at) { return static_cast<uint8_t>(rest[at]); };
         StoredBlock block;

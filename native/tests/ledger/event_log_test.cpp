@@ -7,7 +7,7 @@
 namespace ttmem {
 namespace {
 
-LogLine a_kernel(uint64_t bytes) {
+LogLine a_kernel_line(uint64_t bytes) {
     LogLine line{LineKind::kernel_loaded};
     line.type = TTMEM_KERNEL_FABRIC;
     line.size = line.total = bytes;
@@ -19,7 +19,7 @@ LogLine a_kernel(uint64_t bytes) {
 TEST(what_was_alive_before_the_log_is_marked) {
     EventLog log;
     log.turn_on();
-    LogLine line = a_kernel(917'504);
+    LogLine line = a_kernel_line(917'504);
     log.say(line);
     line.is_before = true;
     log.say(line);
@@ -30,12 +30,12 @@ TEST(what_was_alive_before_the_log_is_marked) {
 TEST(lines_that_find_no_room_are_counted_and_the_oldest_stay) {
     EventLog log;
     log.turn_on(4);
-    for (uint64_t i = 1; i <= 6; ++i) log.say(a_kernel(i << 20));
+    for (uint64_t i = 1; i <= 6; ++i) log.say(a_kernel_line(i << 20));
     const std::string text = log.take(10);
     CHECK_EQUAL(log.dropped(), 2u);
     CHECK(text.find("+4 MB") != std::string::npos);
     CHECK(text.find("+5 MB") == std::string::npos);
-    log.say(a_kernel(7 << 20));
+    log.say(a_kernel_line(7 << 20));
     CHECK(log.take(10).find("+7 MB") != std::string::npos);
 }
 
@@ -47,7 +47,7 @@ TEST(missed_events_of_which_there_is_no_room_to_tell_are_counted_one_by_one) {
     log.say(missed);
     CHECK_EQUAL(log.dropped(), 0u);
     log.say(missed);
-    log.say(a_kernel(1));
+    log.say(a_kernel_line(1));
     CHECK_EQUAL(log.dropped(), 101u);
 }
 
@@ -55,7 +55,7 @@ TEST(a_quiet_log_has_no_events_and_few_warnings) {
     EventLog log;
     LogLine line{LineKind::damaged};
     for (int i = 0; i < 1000; ++i) {
-        log.say(a_kernel(1));
+        log.say(a_kernel_line(1));
         log.warn(line);
     }
     CHECK(log.written() >= 20u);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kHighest = ~uint64_t{0};
 
-ttmem_buffer a_buffer(uint16_t target, uint64_t id, uint64_t address, uint64_t per_bank, uint8_t type) {
+ttmem_buffer a_placed_buffer(uint16_t target, uint64_t id, uint64_t address, uint64_t per_bank, uint8_t type) {
     ttmem_buffer buffer{};
     buffer.target = target;
     buffer.id = id;
@@ -159,12 +159,12 @@ TEST(a_bank_gives_up_its_share_and_what_says_no_address_is_counted) {
     const uint16_t chip = open_banked(7, 4, 8);
     Collector collector(false);
     const uint64_t key = attach_own(collector);
-    ttmem_buffer rounded = a_buffer(chip, 1, 4096, 1000, TTMEM_BUFFER_DRAM);
+    ttmem_buffer rounded = a_placed_buffer(chip, 1, 4096, 1000, TTMEM_BUFFER_DRAM);
     rounded.reserved_bytes = 4 * 1024;  // banks give up whole blocks
-    ttmem_buffer bare = a_buffer(chip, 2, 8192, 0, TTMEM_BUFFER_DRAM);
+    ttmem_buffer bare = a_placed_buffer(chip, 2, 8192, 0, TTMEM_BUFFER_DRAM);
     bare.reserved_bytes = 401;
-    ttmem_buffer lost = a_buffer(chip, 3, 0, 64, TTMEM_BUFFER_L1);
-    ttmem_buffer view = a_buffer(chip, 4, 1 << 20, 64, TTMEM_BUFFER_L1);
+    ttmem_buffer lost = a_placed_buffer(chip, 3, 0, 64, TTMEM_BUFFER_L1);
+    ttmem_buffer view = a_placed_buffer(chip, 4, 1 << 20, 64, TTMEM_BUFFER_L1);
     view.options = TTMEM_VIEW;
     for (const auto& buffer : {rounded, bare, lost, view}) ttmem_buffer_alloc(&buffer);
     ttmem_binaries_placed(chip, 9, TTMEM_COMMITTED, 4 * 256, 16'384);
@@ -186,8 +186,8 @@ TEST(the_fullest_core_counts_what_lies_twice_once) {
     const uint16_t chip = open_banked(7, 4, 4);
     Collector collector(false);
     const uint64_t key = attach_own(collector);
-    const ttmem_buffer high = a_buffer(chip, 1, 1000, 100, TTMEM_BUFFER_L1);
-    const ttmem_buffer small = a_buffer(chip, 2, 2000, 50, TTMEM_BUFFER_L1_SMALL);
+    const ttmem_buffer high = a_placed_buffer(chip, 1, 1000, 100, TTMEM_BUFFER_L1);
+    const ttmem_buffer small = a_placed_buffer(chip, 2, 2000, 50, TTMEM_BUFFER_L1_SMALL);
     for (const auto& buffer : {high, small}) ttmem_buffer_alloc(&buffer);
     CHECK_EQUAL(look_at(collector, key, 0).buffers, 150u);
     CHECK(look_at(collector, key, 0).cores.empty());
@@ -226,7 +226,7 @@ TEST(the_fullest_core_now_has_what_ran_there_last) {
             return collector.atlas().look(processes, devices)[0].now;
         });
     };
-    ttmem_buffer buffer = a_buffer(chip, 9, 800, 100, TTMEM_BUFFER_L1);
+    ttmem_buffer buffer = a_placed_buffer(chip, 9, 800, 100, TTMEM_BUFFER_L1);
     ttmem_buffer_alloc(&buffer);
     CHECK(now() == FullestCore{100});
     ttmem_circular_buffer cb{};
@@ -262,14 +262,14 @@ TEST(what_has_not_changed_is_not_worked_out_again) {
     const uint16_t mesh = ttmem_mesh_open(5, 1, 2, chips, 2);
     Collector collector(false);
     const uint64_t key = attach_own(collector);
-    ttmem_buffer buffer = a_buffer(mesh, 1, 1000, 100, TTMEM_BUFFER_DRAM);
+    ttmem_buffer buffer = a_placed_buffer(mesh, 1, 1000, 100, TTMEM_BUFFER_DRAM);
     ttmem_buffer_alloc(&buffer);
     const auto before = look(collector, key), again = look(collector, key);
     CHECK(before[0] != nullptr && before[0]->gaps[TTMEM_DRAM].used == 100);
     CHECK(before[1] != nullptr && before[1]->gaps[TTMEM_DRAM].used == 100);
     CHECK(again[0] == before[0]);
     ttmem_launch(mesh, 3);
-    buffer = a_buffer(first, 2, 5000, 100, TTMEM_BUFFER_DRAM);
+    buffer = a_placed_buffer(first, 2, 5000, 100, TTMEM_BUFFER_DRAM);
     ttmem_buffer_alloc(&buffer);
     const auto after = look(collector, key);
     CHECK(after[0] != before[0]);
@@ -286,7 +286,7 @@ TEST(hostile_addresses_and_sizes_are_bounded) {
     const uint64_t key = attach_own(collector);
     std::mt19937_64 dice(7);
     for (uint64_t id = 1; id < 100; ++id) {
-        ttmem_buffer buffer = a_buffer(chip, id, dice(), dice(), static_cast<uint8_t>(dice() % 5));
+        ttmem_buffer buffer = a_placed_buffer(chip, id, dice(), dice(), static_cast<uint8_t>(dice() % 5));
         buffer.reserved_bytes = dice();
         ttmem_buffer_alloc(&buffer);
         ttmem_circular_buffer cb{};

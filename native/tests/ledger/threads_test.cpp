@@ -200,7 +200,7 @@ void check_book(const Book& book, const Notes& notes) {
     }
 }
 
-struct Story {
+struct Crowd {
     Sizes sizes;
     uint32_t yields_one_in;  // 0: none
     int hosts, rounds, acts;
@@ -214,24 +214,24 @@ struct Outcome {
 
 /// Writers run and stand still, again and again. One collector reads all the while, another and a bare follower when the
 /// writers stand still; then all three must have what the writers have.
-Outcome tell(const Story& story) {
-    track(story.sizes);
+Outcome tell(const Crowd& crowd) {
+    track(crowd.sizes);
     std::vector<uint16_t> targets = {open_chip(1), open_chip(2)};
     targets.push_back(ttmem_mesh_open(9, 1, 2, targets.data(), 2));
-    const RandomYields yields(story.yields_one_in);
+    const RandomYields yields(crowd.yields_one_in);
     Collector collector(false), second(false);
     const uint64_t key = attach_own(collector), other_key = attach_own(second);
     Follower follower(own_reader());
     Bag bag;
     std::vector<std::unique_ptr<Host>> hosts;
-    for (int i = 0; i < story.hosts; ++i)
+    for (int i = 0; i < crowd.hosts; ++i)
         hosts.push_back(std::make_unique<Host>(static_cast<uint64_t>(i) + 1, targets, bag));
-    std::barrier meeting(story.hosts + 1);
+    std::barrier meeting(crowd.hosts + 1);
     std::vector<std::thread> threads;
     for (auto& host : hosts)
         threads.emplace_back([&, own = host.get()] {
-            for (int round = 0; round < story.rounds; ++round) {
-                for (int act = 0; act < story.acts; ++act) own->act();
+            for (int round = 0; round < crowd.rounds; ++round) {
+                for (int act = 0; act < crowd.acts; ++act) own->act();
                 meeting.arrive_and_wait();  // quiet: main compares
                 meeting.arrive_and_wait();
             }
@@ -243,7 +243,7 @@ Outcome tell(const Story& story) {
             std::this_thread::yield();
         }
     });
-    for (int round = 0; round < story.rounds; ++round) {
+    for (int round = 0; round < crowd.rounds; ++round) {
         meeting.arrive_and_wait();
         Notes notes = bag.notes();
         for (auto& host : hosts) notes.insert(host->notes.begin(), host->notes.end());

@@ -8,7 +8,7 @@
 namespace ttmem {
 namespace {
 
-constexpr Sizes kSmall{256, 16};
+constexpr Sizes kShortRing{256, 16};
 constexpr steps::Step kInsideAllocate[] = {
     steps::sequence_taken, steps::entry_half_written, steps::entry_committed, steps::entry_indexed,
     steps::charged,        steps::slot_seen,          steps::slot_claimed,    steps::slot_half_written};
@@ -40,7 +40,7 @@ void check_exact(Follower& follower) {
 }  // namespace
 
 TEST(a_late_reader_finds_everything_that_is_alive) {
-    track(kSmall);
+    track(kShortRing);
     const uint16_t chip = chip_with(100);
     for (uint64_t id = 0; id < 50; ++id) report_free(chip, id * 2);
     Follower late(own_reader());
@@ -51,7 +51,7 @@ TEST(a_late_reader_finds_everything_that_is_alive) {
 }
 
 TEST(a_lapped_reader_is_exact_again) {
-    track(kSmall);
+    track(kShortRing);
     const uint16_t chip = chip_with(10);
     Follower follower(own_reader());
     for (uint64_t round = 0; round < 20; ++round) {
@@ -65,7 +65,7 @@ TEST(a_lapped_reader_is_exact_again) {
 TEST(an_allocation_parked_anywhere_is_counted_once_when_it_returns) {
     for (const steps::Step step : kInsideAllocate)
         for (const uint64_t records : {0u, 10u, 40u}) {  // nothing, some of a lap, several laps meanwhile
-            track(kSmall);
+            track(kShortRing);
             const uint16_t chip = chip_with(5);
             Follower follower(own_reader());
             follower.catch_up();
@@ -89,7 +89,7 @@ TEST(a_free_parked_anywhere_is_counted_once_when_it_returns) {
     for (const steps::Step step : kInsideFree)
         for (const bool is_by_handle : {false, true})
             for (const uint64_t records : {0u, 10u, 40u}) {
-                track(kSmall);
+                track(kShortRing);
                 const uint16_t chip = chip_with(5);
                 const ttmem_handle handle = report_buffer(chip, 500, 5000);
                 Follower follower(own_reader());
@@ -124,7 +124,7 @@ TEST(what_a_parked_call_made_may_be_freed_as_soon_as_it_returns) {
 }
 
 TEST(a_stopped_thread_does_not_hold_up_the_others) {
-    track(kSmall);
+    track(kShortRing);
     const uint16_t chip = chip_with(5);
     ParkedThread parked(steps::sequence_taken, [chip] { report_buffer(chip, 500, 5000); });
     Follower follower(own_reader());

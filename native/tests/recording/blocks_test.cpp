@@ -48,13 +48,17 @@ bool are_read(const std::vector<Row>& rows, std::string_view payload) {
     return !decoder.next(row) && !decoder.has_failed();
 }
 
+const std::vector<Balance> kBalances{{0xabc, TTMEM_DRAM, kHasChip, -5, 4096},
+                                     {0xabc, TTMEM_L1, kHasChip | kIsOfGap, 0, 1},
+                                     {2, kFullestCore, 0, int64_t{1} << 62, -(int64_t{1} << 62)}};
+
 std::string a_block() {
     RowEncoder rows;
     for (const Row& row : any_rows(4, 50)) rows.add(row.process, row.words);
     BlockHead head;
     head.number = 7;
     head.row_count = rows.count();
-    return block_bytes(head, {{0xabc, TTMEM_DRAM, 1, -5, 4096}, {0xabc, TTMEM_L1, 1, 0, 1}}, rows.take());
+    return block_bytes(head, kBalances, rows.take());
 }
 
 }  // namespace
@@ -99,10 +103,8 @@ TEST(a_block_is_read_as_it_was_written) {
     const auto block = block_of(bytes, error);
     REQUIRE(block);
     CHECK_EQUAL(block->head.number, 7u);
-    CHECK_EQUAL(block->balances.size(), 2u);
-    CHECK_EQUAL(block->balances[0].start, -5);
-    CHECK_EQUAL(block->balances[0].highest, 4096);
-    CHECK_EQUAL(block->size(), a_block().size());
+    CHECK(block->balances == kBalances);
+    CHECK_EQUAL(block_size(block->head), a_block().size());
     CHECK(are_read(any_rows(4, 50), block->payload));
 }
 
@@ -133,7 +135,44 @@ TEST(another_version_is_refused_by_its_number) {
     bytes[4] = 9;
     std::string error;
     CHECK(!block_of(bytes, error));
-    CHECK_EQUAL(error, "this is version 9 of the format, this program reads version 1");
+    CHECK_EQUAL(error, "this is version 9 of the format, this program reads version 2");
+}
+
+TEST(balances_are_read_as_they_were_written) {
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 200; ++round) {
+        std::vector<Balance> balances, read;
+        for (uint64_t chip = random(); balances.size() < random() % 300; chip += random() % 3 == 0 ? random() : 1)
+            for (uint32_t pool = 0; pool < random() % 5; ++pool) {
+                const auto start = static_cast<int64_t>(random() % 3 == 0 ? random() : random() % 2);
+                balances.push_back({chip, pool, static_cast<uint32_t>(random() % 4), start, start + 8});
+            }
+        CHECK(read_balances(bytes_of(balances), read));
+        CHECK(read == balances);
+    }
+}
+
+TEST(chips_that_hold_the_same_take_two_bytes_each) {
+    std::vector<Balance> balances;
+    for (uint64_t chip = 0; chip < 32; ++chip)
+        for (uint32_t pool = 0; pool < 6; ++pool) balances.push_back({chip, pool, kHasChip, 5'171'589'888, 1 << 30});
+    CHECK(bytes_of(balances).size() < 32 * 2 + 6 * 12);
+}
+
+TEST(damaged_balances_are_none_and_take_no_memory) {
+    std::vector<Balance> balances, read;
+    for (uint32_t pool = 0; pool < 2000; ++pool) balances.push_back({1, pool, kHasChip, 0, 0});
+    std::string many = bytes_of(balances);
+    for (int chips = 0; chips < 10'000; ++chips) many.append(2, '\0');  // 20 million balances in 30 thousand bytes
+    CHECK(!read_balances(many, read));
+    CHECK(read.size() <= kBalancesMost);
+    const std::string whole = bytes_of(kBalances);
+    for (size_t size = 1; size < whole.size(); ++size) {
+        read.clear();
+        if (read_balances(std::string_view(whole).substr(0, size), read) && read.size() >= kBalances.size())
+            check::fail(__FILE__, __LINE__, "taken");
+    }
+    CHECK(!read_balances("\2\1", read));  // a list that none was said before
 }
 
 TEST(damaged_columns_never_reach_beyond_their_bytes) {

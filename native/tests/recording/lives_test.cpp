@@ -84,7 +84,7 @@ struct Story {
         head.kind = kind;
         head.parts = parts;
         head.row_count = row_count;
-        head.stored_bytes = head.plain_bytes = payload.size();
+        head.stored_bytes = head.plain_bytes = static_cast<uint32_t>(payload.size());
         std::string error;
         const StoredBlock block{head, {}, payload};
         const bool is_read = kind == BlockKind::names ? reader.read_names_of(block, error) : reader.apply(block, error);

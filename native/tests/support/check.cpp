@@ -86,6 +86,17 @@ void skip(const char* reason) {
     std::exit(kSkipped);
 }
 
+void in_child(const std::function<void()>& body) {
+    const pid_t child = fork();
+    if (child == 0) {
+        body();
+        std::exit(has_failed() ? 1 : 0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    CHECK_EQUAL(status, 0);
+}
+
 void give_up() { _exit(1); }
 
 }  // namespace check

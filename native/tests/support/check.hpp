@@ -6,6 +6,7 @@
 // ends it after a while) and leaves nothing behind. Each gets an empty directory of its own, removed afterwards.
 #pragma once
 
+#include <functional>
 #include <sstream>
 #include <string>
 
@@ -29,6 +30,9 @@ bool has_failed();
 
 /// Ends a test that cannot be done here, with the reason.
 [[noreturn]] void skip(const char* reason);
+
+/// Runs a test's second half in a child; its failures are the test's.
+void in_child(const std::function<void()>& body);
 
 /// Ends the test at once: going on would crash or hang.
 [[noreturn]] void give_up();

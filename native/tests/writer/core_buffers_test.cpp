@@ -17,7 +17,7 @@ struct Parts {
     uint32_t count = 3;
 };
 
-ttmem_handle report(uint16_t target, uint64_t id, const Parts& told, uint8_t options = 0) {
+ttmem_handle report_parts(uint16_t target, uint64_t id, const Parts& told, uint8_t options = 0) {
     ttmem_core_buffer buffer{};
     buffer.target = target;
     buffer.id = id;
@@ -64,7 +64,7 @@ TEST(a_buffer_has_an_entry_for_each_address_and_is_charged_bytes_times_cores) {
     track({64, 256});
     const uint16_t chip = open_chip(1);
     const Parts told;
-    report(chip, 7, told);
+    report_parts(chip, 7, told);
     const std::vector<RecordCopy> found = alive();
     REQUIRE(found.size() == 3);
     uint64_t requested = 0;
@@ -91,7 +91,7 @@ TEST(a_free_by_handle_ends_all_parts) {
     track({64, 256});
     const uint16_t chip = open_chip(1);
     Follower follower(own_reader());
-    const ttmem_handle listed = report(chip, 7, {}), unlisted = report(chip, 8, {}, TTMEM_BY_HANDLE);
+    const ttmem_handle listed = report_parts(chip, 7, {}), unlisted = report_parts(chip, 8, {}, TTMEM_BY_HANDLE);
     check_followed(follower, chip, 2);
     ttmem_free(listed);
     check_followed(follower, chip, 1);
@@ -104,7 +104,7 @@ TEST(a_free_by_id_ends_all_parts) {
     track({64, 256});
     const uint16_t chip = open_chip(1);
     Follower follower(own_reader());
-    report(chip, 7, {});
+    report_parts(chip, 7, {});
     ttmem_free_id(chip, TTMEM_BUFFER, 7, TTMEM_L1, 0);
     check_followed(follower, chip, 0);
     check_nothing_left(chip);
@@ -116,14 +116,14 @@ TEST(a_live_id_that_is_allocated_again_replaces_all_parts) {
     track({64, 256});
     const uint16_t chip = open_chip(1);
     Follower follower(own_reader());
-    report(chip, 7, {});
+    report_parts(chip, 7, {});
     Parts one;
     one.count = 1;
-    report(chip, 7, one);
+    report_parts(chip, 7, one);
     check_followed(follower, chip, 1);
     CHECK_EQUAL(l1(chip).used.load(), 4 * kOnEachCore);
     CHECK_EQUAL(the_writer.header->replaced.load(), 1u);
-    report(chip, 7, {});
+    report_parts(chip, 7, {});
     check_followed(follower, chip, 1);
     CHECK_EQUAL(l1(chip).used.load(), 7 * kOnEachCore);
     report_buffer(chip, 7, 4096);  // in DRAM
@@ -134,7 +134,7 @@ TEST(a_live_id_that_is_allocated_again_replaces_all_parts) {
 TEST(a_late_reader_finds_all_parts_and_one_allocation) {
     track({64, 16});
     const uint16_t chip = open_chip(1);
-    for (uint64_t id = 1; id <= 9; ++id) report(chip, id, {});
+    for (uint64_t id = 1; id <= 9; ++id) report_parts(chip, id, {});
     Follower follower(own_reader());
     check_followed(follower, chip, 9);
     for (uint64_t id = 1; id <= 9; ++id) ttmem_free_id(chip, TTMEM_BUFFER, id, TTMEM_L1, 0);
@@ -146,7 +146,7 @@ TEST(closing_a_target_ends_parts_and_excuses_one_free) {
     track({64, 256});
     const uint16_t chip = open_chip(1);
     Follower follower(own_reader());
-    const ttmem_handle handle = report(chip, 7, {});
+    const ttmem_handle handle = report_parts(chip, 7, {});
     ttmem_device_close(chip);
     CHECK(alive().empty());
     CHECK_EQUAL(l1(chip).used.load(), 0u);
@@ -161,7 +161,8 @@ TEST(a_full_table_counts_the_whole_buffer_or_lists_all_of_it) {
     track({64, 1024});
     const uint16_t chip = open_chip(1);
     std::vector<ttmem_handle> handles;
-    for (uint64_t id = 1; id <= 30; ++id) handles.push_back(report(chip, id, {}, id % 2 == 0 ? TTMEM_BY_HANDLE : 0));
+    for (uint64_t id = 1; id <= 30; ++id)
+        handles.push_back(report_parts(chip, id, {}, id % 2 == 0 ? TTMEM_BY_HANDLE : 0));
     CHECK_EQUAL(l1(chip).used.load(), 30 * 7 * kOnEachCore);
     CHECK_EQUAL(l1(chip).allocs.load() - l1(chip).frees.load(), 30u);
     CHECK_EQUAL(alive().size() % 3, 0u);

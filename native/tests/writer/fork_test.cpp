@@ -13,19 +13,7 @@
 namespace ttmem {
 namespace {
 
-/// Runs a test's second half in a child; its failures are the test's.
-void in_child(const std::function<void()>& body) {
-    const pid_t child = fork();
-    if (child == 0) {
-        body();
-        std::exit(check::has_failed() ? 1 : 0);
-    }
-    int status = 1;
-    waitpid(child, &status, 0);
-    CHECK_EQUAL(status, 0);
-}
-
-uint64_t used(uint16_t target) { return the_writer.targets[target].pools[TTMEM_DRAM].used.load(); }
+uint64_t dram_used(uint16_t target) { return the_writer.targets[target].pools[TTMEM_DRAM].used.load(); }
 
 }  // namespace
 
@@ -34,12 +22,12 @@ TEST(a_child_makes_its_own_journal_at_its_first_report) {
     const uint16_t chip = open_chip(1);
     report_buffer(chip, 1, 10);
     const std::string parents = ttmem_journal_path();
-    in_child([&] {
+    check::in_child([&] {
         CHECK_EQUAL(std::string(ttmem_journal_path()), std::string());
         report_buffer(chip, 2, 20);
         CHECK(parents != ttmem_journal_path());
         CHECK(alive_in(the_writer) == (Alive{{{chip, TTMEM_BUFFER, 2}, 20}}));
-        CHECK_EQUAL(used(chip), 20u);
+        CHECK_EQUAL(dram_used(chip), 20u);
         CHECK_EQUAL(the_writer.header->identity.pid, static_cast<uint32_t>(getpid()));
     });
     CHECK_EQUAL(parents, std::string(ttmem_journal_path()));
@@ -50,11 +38,11 @@ TEST(a_childs_sequences_lie_above_all_of_its_parents) {
     track({64, 16});
     for (uint64_t i = 0; i < 100; ++i) report_buffer(0, i % 7, 1);
     const uint64_t parents = the_writer.header->next_sequence.load();
-    in_child([&] {
+    check::in_child([&] {
         report_buffer(0, 1, 1);
         CHECK(the_writer.header->identity.first_sequence > parents);
         const uint64_t childs = the_writer.header->next_sequence.load();
-        in_child([&] {
+        check::in_child([&] {
             report_buffer(0, 1, 1);
             CHECK(the_writer.header->identity.first_sequence > childs);
         });
@@ -66,7 +54,7 @@ TEST(handles_and_ids_from_before_the_fork_are_excused) {
     const uint16_t chip = open_chip(1);
     const ttmem_handle by_handle = report_buffer(chip, 1, 10);
     report_buffer(chip, 2, 20);
-    in_child([&] {
+    check::in_child([&] {
         const ttmem_handle own = report_buffer(chip, 3, 30);
         ttmem_free(by_handle);
         report_free(chip, 2);
@@ -74,9 +62,9 @@ TEST(handles_and_ids_from_before_the_fork_are_excused) {
         ttmem_free(own);
         CHECK(alive_in(the_writer).empty());
     });
-    CHECK_EQUAL(used(chip), 30u);
+    CHECK_EQUAL(dram_used(chip), 30u);
     ttmem_free(by_handle);
-    CHECK_EQUAL(used(chip), 20u);
+    CHECK_EQUAL(dram_used(chip), 20u);
 }
 
 TEST(a_child_knows_its_parents_targets_and_names) {
@@ -84,7 +72,7 @@ TEST(a_child_knows_its_parents_targets_and_names) {
     const uint16_t chip = open_chip(0xabc);
     const uint32_t site = ttmem_intern("model.py:12", 11);
     ttmem_label("parent");
-    in_child([&] {
+    check::in_child([&] {
         CHECK_EQUAL(open_chip(0xabc), chip);
         CHECK_EQUAL(ttmem_intern("model.py:12", 11) != 0, true);
         const auto reader = own_reader();
@@ -101,7 +89,7 @@ TEST(a_reader_from_before_the_fork_survives_the_childs_own_journal) {
     Follower parents(own_reader());
     parents.catch_up();
     CHECK_EQUAL(parents.book.table().size(), 1u);
-    in_child([&] {
+    check::in_child([&] {
         report_buffer(0, 2, 1);
         CHECK(parents.read() != ReadResult::ok);
         std::vector<RecordCopy> alive;
@@ -116,7 +104,7 @@ TEST(a_childs_journal_lies_beside_its_parents) {
     const std::string chosen = check::directory() + "/chosen", other = check::directory() + "/other";
     REQUIRE(ttmem_enable(chosen.c_str()) == 1);
     setenv("TTMEM_DIR", other.c_str(), 1);
-    in_child([&] {
+    check::in_child([&] {
         report_buffer(0, 1, 1);
         CHECK_EQUAL(std::string(ttmem_journal_path()).substr(0, chosen.size() + 1), chosen + "/");
     });
@@ -125,7 +113,7 @@ TEST(a_childs_journal_lies_beside_its_parents) {
 TEST(threads_of_a_child_that_report_first_at_the_same_time_make_one_journal) {
     track({64, 256});
     const uint16_t chip = open_chip(1);
-    in_child([&] {
+    check::in_child([&] {
         constexpr int kReporters = 6;
         std::barrier start(kReporters);
         std::vector<std::thread> threads;
@@ -143,7 +131,7 @@ TEST(threads_of_a_child_that_report_first_at_the_same_time_make_one_journal) {
 
 TEST(a_child_of_an_untracked_program_stays_untracked) {
     CHECK_EQUAL(report_buffer(0, 1, 1), 0u);
-    in_child([] {
+    check::in_child([] {
         CHECK_EQUAL(report_buffer(0, 1, 1), 0u);
         CHECK_EQUAL(std::string(ttmem_journal_path()), std::string());
     });
@@ -152,7 +140,7 @@ TEST(a_child_of_an_untracked_program_stays_untracked) {
 TEST(a_child_may_be_turned_off_without_its_parent_noticing) {
     track({64, 16});
     report_buffer(0, 1, 1);
-    in_child([] {
+    check::in_child([] {
         ttmem_disable();
         CHECK_EQUAL(report_buffer(0, 2, 1), 0u);
     });

@@ -24,25 +24,14 @@
 namespace ttmem {
 namespace {
 
-constexpr Sizes kSmall{1024, 64};
-
-void in_child(const std::function<void()>& body) {
-    const pid_t child = fork();
-    if (child == 0) {
-        body();
-        std::exit(check::has_failed() ? 1 : 0);
-    }
-    int status = 1;
-    waitpid(child, &status, 0);
-    CHECK_EQUAL(status, 0);
-}
+constexpr Sizes kMedium{1024, 64};
 
 uint64_t counted(uint8_t kind, uint8_t pool) { return the_writer.header->incident_counts[kind][pool].load(); }
 
 }  // namespace
 
 TEST(the_first_two_and_the_last_six_incidents_are_kept) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     for (uint64_t number = 1; number <= 20; ++number) {
         refuse(chip, TTMEM_DRAM, 1000 + number);
@@ -58,7 +47,7 @@ TEST(the_first_two_and_the_last_six_incidents_are_kept) {
 }
 
 TEST(an_incident_keeps_all_that_was_told_of_it) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     ttmem_launch(chip, 3);
     ttmem_launch(chip, 3);
@@ -104,7 +93,7 @@ TEST(an_incident_keeps_all_that_was_told_of_it) {
 }
 
 TEST(what_is_not_known_or_impossible_is_not_made_up) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     ttmem_incident told{};
     told.struct_bytes = 8;  // all that this caller knows of: target, kind, pool
@@ -133,7 +122,7 @@ TEST(what_is_not_known_or_impossible_is_not_made_up) {
 }
 
 TEST(the_older_calls_are_incidents_too) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     ttmem_out_of_memory(chip, TTMEM_L1, 100, 90, 80);
     ttmem_clash(chip, 12, 0x5'1000, 0x4'e000);
@@ -160,7 +149,7 @@ TEST(the_older_calls_are_incidents_too) {
 }
 
 TEST(a_repetition_raises_the_count_of_the_one_before) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     const ttmem_incident same = an_incident(chip, TTMEM_DRAM, 5);
     for (int i = 0; i < 10'000; ++i) note_incident_at(same, 1);
@@ -178,7 +167,7 @@ TEST(a_repetition_raises_the_count_of_the_one_before) {
 }
 
 TEST(each_repetition_gives_out_one_sequence_whatever_its_kind) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     for (const int kind : {TTMEM_INCIDENT_OUT_OF_MEMORY, TTMEM_INCIDENT_CLASH, TTMEM_INCIDENT_UNSAFE_REPLAY}) {
         ttmem_incident same = an_incident(chip, TTMEM_L1, 5);
@@ -191,7 +180,7 @@ TEST(each_repetition_gives_out_one_sequence_whatever_its_kind) {
 }
 
 TEST(what_differs_or_comes_later_is_no_repetition) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7), other = open_chip(8);
     const ttmem_incident first = an_incident(chip, TTMEM_DRAM, 5);
     const auto differs = [&](auto change) {
@@ -219,7 +208,7 @@ TEST(what_differs_or_comes_later_is_no_repetition) {
 }
 
 TEST(a_repetition_whose_slot_is_taken_is_an_incident_of_its_own) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     refuse(chip, TTMEM_DRAM, 1);
     refuse(chip, TTMEM_DRAM, 2);
@@ -233,7 +222,7 @@ TEST(a_repetition_whose_slot_is_taken_is_an_incident_of_its_own) {
 }
 
 TEST(a_slot_that_is_busy_is_left_alone) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     ParkedThread slow(steps::incident_half_written, [=] {
         refuse(chip, TTMEM_DRAM, 1);
@@ -251,7 +240,7 @@ TEST(a_slot_that_is_busy_is_left_alone) {
 }
 
 TEST(the_phase_is_the_innermost_of_the_thread_else_the_newest) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     const uint32_t outer = ttmem_intern("outer", 5), inner = ttmem_intern("inner", 5),
                    others = ttmem_intern("others", 6);
@@ -297,12 +286,12 @@ TEST(four_threads_refused_at_once_have_each_their_own) {
 }
 
 TEST(a_forked_child_begins_without_incidents) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     const uint32_t phase = ttmem_phase_begin(ttmem_intern("parents", 7));
     report_buffer(chip, 1, 10);
     refuse(chip, TTMEM_DRAM, 5);
-    in_child([=] {
+    check::in_child([=] {
         report_buffer(chip, 2, 20);
         CHECK_EQUAL(the_writer.header->incidents.load(), 0u);
         CHECK(stored_numbers().empty());
@@ -392,7 +381,7 @@ const WriterTable* older_table() {
 }  // namespace
 
 TEST(an_owner_of_before_incidents_is_told_what_it_knows) {
-    track(kSmall);
+    track(kMedium);
     const uint16_t chip = open_chip(7);
     found_owner.store(older_table());
     ttmem_incident told = an_incident(chip, TTMEM_DRAM, 100);

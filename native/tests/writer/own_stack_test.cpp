@@ -73,7 +73,7 @@ void want_small_journals() {
 }
 
 void report_one() { ttmem_launch(0, 1); }
-ttmem_handle report_buffer() {
+ttmem_handle report_for_its_stack() {
     ttmem_buffer buffer{};
     buffer.id = 1;
     buffer.requested_bytes = 100;
@@ -185,7 +185,7 @@ TEST(a_thread_that_is_to_be_cancelled_makes_its_journal_first) {
     pthread_join(thread, &ended);
     CHECK(ended == PTHREAD_CANCELED);
     CHECK(*ttmem_journal_path() != '\0');
-    CHECK(report_buffer() != 0);
+    CHECK(report_for_its_stack() != 0);
 }
 
 TEST(without_memory_for_a_stack_the_program_runs_on_untracked) {
@@ -194,7 +194,7 @@ TEST(without_memory_for_a_stack_the_program_runs_on_untracked) {
     const rlimit none{1 << 20, RLIM_INFINITY};
     setrlimit(RLIMIT_AS, &none);
     errno = 1234;
-    CHECK(report_buffer() == 0);
+    CHECK(report_for_its_stack() == 0);
     CHECK_EQUAL(errno, 1234);
     CHECK_EQUAL(ttmem_tracking, 0);
 }

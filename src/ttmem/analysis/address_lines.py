@@ -2,6 +2,7 @@
 
 Memory in lockstep is one line for all banks and chips of its mesh. Where buffers may lie on single cores (the runtime's
 mode HYBRID), a lockstep buffer must stay clear of all of them, and a buffer asked of single cores has a line per core.
+A sub-device with L1 of its own is a line for its cores, below that of its mesh.
 """
 
 from bisect import bisect_right, insort
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ttmem.analysis.core_sets import Core, cores_of, cores_text
+from ttmem.analysis.core_sets import Core, cores_of, cores_text, share_cores
 from ttmem.analysis.explanation import AddressLine, AddressStretch, StretchUse
 from ttmem.analysis.fewest import Addresses, TakenBlock, holes
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
@@ -23,6 +24,7 @@ __all__ = [
     "entry_bytes",
     "is_freeable",
     "is_of_allocator",
+    "is_of_sub_device",
     "layout_of",
     "lockstep_banks",
     "with_bank_figures",
@@ -30,7 +32,7 @@ __all__ = [
 
 BufferKey = tuple[str, str, tuple[str, ...]]  # parts of one buffer have the same
 
-_BLOCK = 32  # smallest unit of the runtime's allocators
+_BLOCKS = (32, 64)  # the units of the runtime's allocators, by architecture
 _BOTTOM_UP = ("dram", "trace")  # L1 is handed out from its end
 
 
@@ -50,29 +52,55 @@ def is_freeable(entry: HeldEntry) -> bool:
 
 
 def lockstep_banks(copy: IncidentCopy) -> int | None:
-    """How many banks give up a block for a buffer in lockstep: the smallest guess, since blocks are rounded up."""
+    """How many banks give up a block for a buffer in lockstep: those by which every charge is whole blocks, else the
+    smallest guess. What a refusal counts are the banks that were to hold something, perhaps fewer."""
     incident = copy.incident
-    found: list[int] = [
-        entry.reserved_bytes // entry.per_bank_bytes
+    charged = {
+        (entry.reserved_bytes, entry.per_bank_bytes)
         for entry in copy.entries
         if is_of_allocator(entry, incident) and entry.per_bank_bytes and not (entry.is_per_core or entry.is_view)
-    ]
+    }
+    asked = set()
     if not incident.is_per_core:
         for free, of_bank in (
             (incident.free_bytes, incident.free_per_bank_bytes),
             (incident.largest_free_bytes, incident.largest_free_per_bank_bytes),
         ):
-            found.append(free // of_bank if free and of_bank else 0)
-    known = [count for count in found if count]
+            asked |= {free // of_bank} if free and of_bank else set()
+    exact = [banks for block in _BLOCKS if (banks := _banks_in_blocks(charged, block))]
+    if exact:
+        return next((banks for banks in exact if banks in asked), exact[0])
+    whole = {banks for banks in asked if banks and not any(reserved % banks for reserved, _ in charged)}
+    known = [banks for banks in whole | {reserved // of_bank for reserved, of_bank in charged} if banks]
     return min(known) if known else None if incident.is_per_core else incident.bank_count
+
+
+def _banks_in_blocks(charged: Iterable[tuple[int, int]], block: int) -> int | None:
+    """The number of banks by which every charge is a whole block of each, if there is one."""
+    found = {divmod(reserved, -(-of_bank // block) * block) for reserved, of_bank in charged}
+    [(banks, rest)] = found if len(found) == 1 else [(0, 0)]
+    return banks if banks and not rest else None
 
 
 def is_of_allocator(entry: HeldEntry, incident: Incident) -> bool:
     """Whether the allocator that refused gave it, or has to stay clear of it. Other meshes over the same chips have
-    allocators of their own; what single cores hold is in the way of all."""
-    if entry.memory != incident.memory:
+    allocators of their own; what single cores hold is in the way of all who hand out these addresses on these cores."""
+    if entry.memory != incident.memory or (entry.is_per_core and not _is_within(entry, incident)):
         return False
+    if is_of_sub_device(incident):
+        return entry.is_per_core and share_cores(entry.cores, incident.cores)
     return not entry.device_ids or entry.is_per_core or incident.is_per_core
+
+
+def is_of_sub_device(incident: Incident) -> bool:
+    """Whether a sub-device with L1 of its own refused: some cores, in lockstep."""
+    return incident.kind == "out_of_memory" and incident.cores is not None and not incident.is_per_core
+
+
+def _is_within(entry: HeldEntry, incident: Incident) -> bool:
+    """Whether it begins in the addresses of the allocator, where they are known: sub-devices have lower ones."""
+    begin, end = incident.space_begin_address, incident.space_end_address
+    return entry.address is None or begin is None or end is None or begin <= entry.address < end
 
 
 def with_bank_figures(incident: Incident, banks: int | None) -> Incident:
@@ -102,7 +130,7 @@ def entry_bytes(entry: HeldEntry, banks: int | None) -> int:
         return own
     if entry.reserved_bytes and entry.reserved_bytes % banks == 0:
         return max(own, entry.reserved_bytes // banks)
-    return -(-max(own, -(-entry.reserved_bytes // banks)) // _BLOCK) * _BLOCK
+    return -(-max(own, -(-entry.reserved_bytes // banks)) // _BLOCKS[0]) * _BLOCKS[0]
 
 
 class _Placed(NamedTuple):
@@ -131,7 +159,7 @@ def layout_of(copy: IncidentCopy) -> AllocatorLines | None:
     lockstep = _newest([one for one in inside if not one.entry.is_per_core])
     parts = _newest_parts([one for one in inside if one.entry.is_per_core])
     buffers, numbers = _buffers([*lockstep, *parts])
-    groups = _core_groups(incident, parts) if incident.is_per_core else [(None, parts)]
+    groups = _core_groups(incident, parts) if incident.is_per_core else [(_line_cores(incident), parts)]
     lines, spans = [], []
     for cores, on_cores in groups:
         blocks = [
@@ -206,6 +234,11 @@ def _buffers(
     for one in sorted(placed, key=lambda one: (one.entry.sequence, one.begin)):
         found.setdefault(buffer_key(one.entry), []).append(one.entry)
     return tuple(map(tuple, found.values())), {key: number for number, key in enumerate(found)}
+
+
+def _line_cores(incident: Incident) -> frozenset[Core] | None:
+    """Those of the one line of an allocator in lockstep; None: all."""
+    return cores_of(incident.cores) if is_of_sub_device(incident) else None
 
 
 def _core_groups(incident: Incident, parts: Sequence[_Placed]) -> list[tuple[frozenset[Core] | None, list[_Placed]]]:

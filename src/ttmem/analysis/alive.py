@@ -23,9 +23,12 @@ __all__ = [
     "Phases",
     "PoolAlive",
     "RecordingReport",
+    "Row",
+    "Sums",
     "chip_word",
     "names_of",
     "summed",
+    "sums_by_device",
     "sums_of",
 ]
 
@@ -133,6 +136,9 @@ class Entry(NamedTuple):
     core: str = ""  # empty: as the row says
 
 
+_NO_PHASES = Phases(())
+
+
 def sums_of(
     rows: Mapping[int, Iterable[Row]],
     phases: Mapping[int, Phases],
@@ -144,27 +150,56 @@ def sums_of(
     chip: str = "",
 ) -> list[AliveSum]:
     """The largest first. `rows`, `phases` and `labels` by process key; `device` by its number, with its name."""
-    none = Phases(())
-    return summed(
-        (
-            Entry(row, labels.get(key, ""), phases.get(key, none), row[5], chip)
-            for key, listed in rows.items()
-            for row in listed
-            if row[3] == pool and device in row[0] and (row[5] or row[1] == Kind.BUFFER.number)
-        ),
-        by,
-    )
+    return sums_by_device(rows, phases, labels, devices={device: chip}, pool=pool, ways=(by,))[device][0]
+
+
+def sums_by_device(
+    rows: Mapping[int, Iterable[Row]],
+    phases: Mapping[int, Phases],
+    labels: Mapping[int, str],
+    *,
+    devices: Mapping[int, str],
+    pool: int,
+    ways: Sequence[Sequence[ByWord]],
+) -> dict[int, list[list[AliveSum]]]:
+    """Of several devices, with their names, by each list of words: rows are gone through once."""
+    sums = {device: [Sums() for _ in ways] for device in devices}
+    for key, listed in rows.items():
+        label, its_phases = labels.get(key, ""), phases.get(key, _NO_PHASES)
+        for row in listed:
+            if row[3] != pool or not (row[5] or row[1] == Kind.BUFFER.number):
+                continue
+            for device in row[0]:
+                if device not in sums:
+                    continue
+                entry = Entry(row, label, its_phases, row[5], devices[device])
+                for one, by in zip(sums[device], ways, strict=True):
+                    one.add(entry, by)
+    return {device: [one.largest_first() for one in its] for device, its in sums.items()}
 
 
 def summed(entries: Iterable[Entry], by: Sequence[ByWord]) -> list[AliveSum]:
     """The largest first."""
-    sums: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
+    sums = Sums()
     for entry in entries:
-        one = sums[names_of(entry, by)]
+        sums.add(entry, by)
+    return sums.largest_first()
+
+
+class Sums:
+    """Bytes and numbers of allocations that have the same names."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
+
+    def add(self, entry: Entry, by: Sequence[ByWord]) -> None:
+        one = self._sums[names_of(entry, by)]
         one[0] += entry.size_bytes
         one[1] += 1
-    found = [AliveSum(names, *figures) for names, figures in sums.items()]
-    return sorted(found, key=lambda one: (-one.size_bytes, one.names))
+
+    def largest_first(self) -> list[AliveSum]:
+        found = [AliveSum(names, *figures) for names, figures in self._sums.items()]
+        return sorted(found, key=lambda one: (-one.size_bytes, one.names))
 
 
 def names_of(entry: Entry, by: Sequence[ByWord]) -> tuple[str, ...]:

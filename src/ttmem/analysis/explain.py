@@ -8,6 +8,7 @@ from ttmem.analysis.address_lines import (
     AllocatorLines,
     entry_bytes,
     is_of_allocator,
+    is_of_sub_device,
     layout_of,
     lockstep_banks,
     with_bank_figures,
@@ -205,6 +206,7 @@ def _hidden_bytes(incident: Incident, layout: AllocatorLines | None) -> int:
     """What is taken and not listed, where the two figures mean the same and nothing else explains it."""
     if layout is None or incident.free_per_bank_bytes is None or incident.left_out_count or layout.unplaced:
         return 0
-    if incident.is_per_core or any(part.is_per_core for parts in layout.buffers for part in parts):
+    are_beside = any(part.is_per_core for parts in layout.buffers for part in parts) and not is_of_sub_device(incident)
+    if incident.is_per_core or are_beside:
         return 0
     return max(0, layout.lines[0].free_bytes - incident.free_per_bank_bytes)

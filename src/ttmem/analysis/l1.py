@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import msgspec
 
-from ttmem.analysis.address_lines import entry_bytes, lockstep_banks
+from ttmem.analysis.address_lines import entry_bytes, is_of_sub_device, lockstep_banks
 from ttmem.analysis.core_sets import cores_of, share_cores
 from ttmem.analysis.explanation import AddressLine, AddressStretch, ClashDetails, Floor, ProgramNeed, StretchUse
 from ttmem.snapshot.incidents import HeldEntry, Incident, IncidentCopy
@@ -29,7 +29,8 @@ def floor_of(copy: IncidentCopy) -> Floor | None:
     if highest is not None:
         headroom_bytes: int | None = -highest.missing_bytes
     elif address is not None and incident.memory == "l1" and incident.space_begin_address is not None:
-        headroom_bytes = address - incident.space_begin_address
+        # a buffer that begins lower is a sub-device's: where circular buffers begin is not known then
+        headroom_bytes = address - incident.space_begin_address if address >= incident.space_begin_address else None
     else:
         headroom_bytes = None
     if address is None and highest is None:
@@ -147,5 +148,8 @@ def _need(
 
 
 def _top(incident: Incident) -> int | None:
-    """Where circular buffers must end if no buffer lies there: the end of L1."""
+    """Where circular buffers must end if no buffer lies there: the end of L1, which is not where that of a sub-device
+    ends."""
+    if is_of_sub_device(incident):
+        return None
     return incident.space_end_address if incident.memory in ("l1", "cb") else incident.lowest_buffer_address

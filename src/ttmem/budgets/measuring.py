@@ -122,5 +122,11 @@ def _holders(answer: dict[str, Any] | None, chip: int) -> tuple[str, list[Holdin
 def _text(names: Sequence[str]) -> str:
     """The line that asked and the one that called it, and the operation."""
     site, operation = names
-    words = [" < ".join(site.split("\n")), f"({operation})" if operation else ""]
+    words = [" < ".join(map(_frame, site.split("\n"))), f"({operation})" if operation else ""]
     return " ".join(filter(None, words)) or "line not known"
+
+
+def _frame(text: str) -> str:
+    """Without the directories of its file."""
+    place, blank, function = text.partition(" ")
+    return f"{place.rpartition('/')[2]}{blank}{function}"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from ttmem.analysis.limits import Amount, Limit, Verdict, Which, judged
-from ttmem.cli.common import CROSSED, DONE
+from ttmem.cli.common import CROSSED, DONE, NEXT_STEP
 from ttmem.cli.common.amounts import amount, duration, rate
 from ttmem.cli.common.options import NO_DAEMON, SIMULATED, with_options
 from ttmem.cli.common.request import Request, query
@@ -18,9 +18,8 @@ from ttmem.figures.source import FigureSource
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, ChipName, time_text
-from ttmem.view.device_tables import device_word
 from ttmem.view.table import clean, clipped
-from ttmem.view.texts import label_text, plural, share_text, size_text
+from ttmem.view.texts import device_word, label_text, plural, share_text, size_text
 
 __all__ = ["IncidentLimit"]
 
@@ -146,9 +145,9 @@ def check(
     verdicts = list(judged(limits, watched)) if is_running else []  # a chip without a process is within any limit
     incidents = None if max_incidents is None else IncidentLimit.judged(watched[-1], max_incidents, since)
     if incidents and not incidents.process_count:
-        raise NothingToRead(_NOTHING)
+        raise NothingToRead(f"{_NOTHING}; {NEXT_STEP}")
     if limits and not verdicts and not (incidents and incidents.is_crossed):
-        raise NothingToRead(_NOTHING + ("" if is_running else _ENDED))
+        raise NothingToRead(f"{_NOTHING}{'' if is_running else _ENDED}; {NEXT_STEP}")
     if is_json:
         document = _document(verdicts, watched[-1])
         if incidents:
@@ -171,7 +170,7 @@ def _watch(source: FigureSource, request: Request, seconds: float) -> tuple[list
     began = time.monotonic()
     first = query(source, request, has_identity=False)
     if not first.reports(request):  # said at once: there is nothing that could grow
-        raise NothingToRead(_NOTHING + (_ENDED if first.snapshot.processes else ""))
+        raise NothingToRead(f"{_NOTHING}{_ENDED if first.snapshot.processes else ''}; {NEXT_STEP}")
     watched = [first.chosen]
     for number in range(1, _LOOK_COUNT if seconds else 1):
         due = began + seconds * number / (_LOOK_COUNT - 1)

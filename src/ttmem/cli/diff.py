@@ -10,7 +10,7 @@ import click
 from ttmem.cli.common import CROSSED, DONE
 from ttmem.cli.common.amounts import amount
 from ttmem.cli.common.progress import reading
-from ttmem.cli.common.recordings import RecordingName
+from ttmem.cli.common.recordings import RecordingName, opened
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -30,13 +30,21 @@ def _by_words(context: click.Context, param: click.Parameter, value: str) -> "tu
     unknown = [word for word in words if word not in BY_WORDS]
     if unknown:
         raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(BY_WORDS)}", param=param)
+    if "chip" in words:
+        raise click.BadParameter("every line is of one chip: leave out chip", param=param)
     return words  # type: ignore[return-value]
 
 
 @click.command(short_help="Show what changed between two recordings.")
 @click.argument("before", type=RecordingName())
 @click.argument("after", type=RecordingName())
-@click.option("--by", callback=_by_words, default="site", metavar="WORDS", help="site,operation,phase,kind,tensor,...")
+@click.option(
+    "--by",
+    callback=_by_words,
+    default="site",
+    metavar="WORDS",
+    help="Lines by these: site (if not given), operation, phase, kind, tensor, ...",
+)
 @click.option("--pool", "pool_word", type=click.Choice(_PEAK_POOLS), help="Only this pool.")
 @click.option(
     "--max-growth", callback=amount, metavar="AMOUNT", help="Exit code 5 if a pool's highest grew more: 1%, 64MiB."
@@ -67,7 +75,6 @@ def diff(
     from ttmem.analysis.growth.diff import is_over
     from ttmem.devices import Pool
     from ttmem.figures.compared import recording_diff
-    from ttmem.recording import Recording
     from ttmem.snapshot.codec import encoded
     from ttmem.snapshot.values import replace
     from ttmem.view.page import PageOptions
@@ -76,7 +83,7 @@ def diff(
 
     pool = Pool[pool_word.upper()] if pool_word else None
     try:
-        recordings = Recording(before), Recording(after)
+        recordings = opened(before), opened(after)
         with reading(*recordings):
             found = recording_diff(*recordings, by=by, pool=pool)
     except SelectionError as error:

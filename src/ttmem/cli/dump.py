@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from ttmem.cli.common import NOTHING_READ
+from ttmem.cli.common import NEXT_STEP, NOTHING_READ
 from ttmem.cli.common.options import NO_DAEMON, SIMULATED, with_options
 from ttmem.cli.common.request import how_to_explain
 from ttmem.cli.demonstration.figures import figure_source
@@ -72,7 +72,7 @@ def dump(
         try:
             alive = source.dump(kernels=is_kernels_only, device=device, most=count, by=by or "")
         except SelectionError as error:
-            raise click.BadParameter(str(error), param_hint="--device") from error
+            raise click.BadParameter(str(error), param_hint="-i") from error
     if is_json:
         click.echo(encoded(alive, is_pretty=screen.is_terminal).decode())
     elif alive.process_count or alive.ended_count:  # of which there may be incidents
@@ -81,7 +81,9 @@ def dump(
         screen.show(dump_page(alive, options))
     if not alive.process_count:
         ended = f"; {alive.ended_count} ended" if alive.ended_count else ""
-        click.echo(f"ttmem: no process reports ({looked_text(alive.source, alive.places)}{ended})", err=True)
+        click.echo(
+            f"ttmem: no process reports ({looked_text(alive.source, alive.places)}{ended}); {NEXT_STEP}", err=True
+        )
         for note in alive.notes:
             click.echo(f"ttmem: {note}", err=True)
         return NOTHING_READ

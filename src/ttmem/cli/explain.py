@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from ttmem.cli.common.options import NO_DAEMON
-from ttmem.cli.common.recordings import named_recording
+from ttmem.cli.common.recordings import named_recording, opened
 from ttmem.cli.demonstration.figures import figure_source
 from ttmem.collector import Collector
 from ttmem.collector.recorded import KeptIncidents
-from ttmem.errors import NothingToRead
+from ttmem.errors import NothingToRead, WrongFile
 from ttmem.figures.source import FigureSource
 from ttmem.snapshot import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.incidents import IncidentCopy
-from ttmem.snapshot.values import SCHEMA, time_text
+from ttmem.snapshot.values import SCHEMA, TimeNs, replace, time_text
 from ttmem.sources import Places
 from ttmem.view.page import PageOptions
 from ttmem.view.screen import Screen
@@ -35,7 +35,7 @@ __all__ = ["Incidents", "explain", "explanation_of"]
 _SETTLE_SECONDS = 2.0
 _STEP_SECONDS = 0.002
 _DEMO = "oom-fragmented"  # a workload
-_EXPECTED = "expected a PID or a journal (without either the newest incident is explained)"
+_EXPECTED = "expected a PID, a journal or a recording (without any the newest incident is explained)"
 
 
 class JournalFile:
@@ -46,12 +46,15 @@ class JournalFile:
         try:
             facts = os.stat(real)
         except OSError as error:
-            raise NothingToRead(f"{path}: {error.strerror}; {_EXPECTED}") from None
+            wrong = WrongFile if isinstance(error, FileNotFoundError) else NothingToRead
+            raise wrong(f"{path}: {(error.strerror or str(error)).lower()}; {_EXPECTED}") from None
         self._collector = Collector(Places(uid=os.geteuid(), directory=os.path.dirname(real)))
         key, trouble = self._collector.ledger.attach(real, facts.st_dev, facts.st_ino)
         if not key:
-            is_named_so = real.endswith(".journal")
-            raise NothingToRead(f"{path}: {trouble or 'cannot be opened'}" + ("" if is_named_so else f"; {_EXPECTED}"))
+            said = f"{path}: {trouble or 'cannot be opened'}"
+            if real.endswith(".journal"):
+                raise NothingToRead(f"{said}; ttmem explain without it shows the newest incident that can be read")
+            raise WrongFile(f"{said}; {_EXPECTED}")
 
     def snapshot(self) -> Snapshot:
         """Its process, and the chips that one speaks of."""
@@ -75,7 +78,12 @@ Recorded = JournalFile | KeptIncidents
 def _recorded(path: str) -> Recorded:
     """A journal, or a recording, which is a directory."""
     place = named_recording(Path(path))
-    return KeptIncidents(place) if os.path.isdir(place) else JournalFile(path)
+    if not os.path.isdir(place):
+        return JournalFile(path)
+    found = KeptIncidents(place)
+    if not found.snapshot().processes:
+        opened(place)  # says why
+    return found
 
 
 _PID = re.compile(r"(\d+)(?:-(\d+))?")
@@ -137,7 +145,7 @@ def explain(
 
     PID is a process, living or ended (4711-2: its incident 2); FILE is a journal or a recording.
     Without either: the newest incident. Without any incident: how much room there is. Exit code 1 if nothing
-    reports, 2 for an unknown PID.
+    reports, or not that PID.
     """
     asked = _subject(subject, word)
     screen = Screen(sys.stdout, os.environ, has_colour=not is_colourless)
@@ -160,11 +168,18 @@ def explain(
 
     options = PageOptions(screen.width, is_ascii or not screen.is_unicode)
     screen.show(
-        explanation_page(explained, snapshot, options, is_whole=is_whole, chosen=chosen)
+        explanation_page(
+            explained, _as_of_now(snapshot), options, is_whole=is_whole, chosen=chosen, path=asked.path or ""
+        )
         if explained
         else no_incident_page(devices, chosen, options)
     )
     return 0
+
+
+def _as_of_now(snapshot: Snapshot) -> Snapshot:
+    """That of a recording is as old as its end; how long ago something was is counted to this moment."""
+    return replace(snapshot, time_ns=TimeNs(max(snapshot.time_ns, time.time_ns())))
 
 
 def explanation_of(process: ProcessUsage, incident: "Incident", source: Incidents) -> "Explanation":
@@ -201,7 +216,7 @@ def _processes(snapshot: Snapshot, asked: _Subject) -> Sequence[ProcessUsage]:
             if not snapshot.processes:
                 raise NothingToRead(f"{text}; no process reports")
             known = ", ".join(str(process.pid) for process in snapshot.processes[:8])
-            raise click.BadParameter(f"{text}; known: {known}", param_hint="PID")
+            raise NothingToRead(f"{text}; known: {known}")
         return found
     if not snapshot.processes:
         theirs = f"; {plural(len(snapshot.foreign), 'place', 's')} of other users may not be read"
@@ -222,7 +237,9 @@ def _incidents(
     if asked.number is not None and not found:
         names = ", ".join(f"{process.pid}-{incident.number}" for process, incident in recorded[-8:])
         raise click.BadParameter(
-            f"incident {asked.number} is not recorded; recorded: {names}" if names else "no incident is recorded",
+            f"incident {asked.number} is not recorded; recorded: {names}"
+            if names
+            else "no incident is recorded: leave out --incident",
             param_hint="--incident",
         )
     found.sort(key=lambda one: (one[1].time_ns, one[0].key, one[1].number), reverse=True)

@@ -7,8 +7,8 @@ import click
 
 from ttmem.cli.common.moments import moment_ns
 from ttmem.cli.common.progress import Progress
-from ttmem.cli.common.recordings import RecordingName
-from ttmem.errors import CannotExport
+from ttmem.cli.common.recordings import RecordingName, opened
+from ttmem.errors import NameTaken
 
 if TYPE_CHECKING:
     from ttmem.export.output import Output
@@ -45,7 +45,6 @@ def export(
     speedscope: what was alive at each peak, by line, for speedscope.app.
     """
     from ttmem.export.output import Output
-    from ttmem.recording import Recording
 
     if form == "parquet":
         from ttmem.export.parquet import check_duckdb
@@ -53,10 +52,10 @@ def export(
         check_duckdb()
     try:
         file = Output(output, is_forced=is_forced)
-    except CannotExport as error:
+    except NameTaken as error:
         raise click.BadParameter(str(error), param_hint="-o") from error
     with file:
-        recording = Recording(path)
+        recording = opened(path)
         window = _window(recording, from_text, until_text)
         with Progress(f"exporting {path.name}", total=recording.row_count, unit=_UNITS.get(form, "events")) as progress:
             recording.on_read = progress.advance

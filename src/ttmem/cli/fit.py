@@ -15,8 +15,7 @@ from ttmem.cli.demonstration.figures import figure_source
 from ttmem.errors import NothingToRead
 from ttmem.snapshot.codec import encoded
 from ttmem.snapshot.values import SCHEMA, time_text
-from ttmem.view.device_tables import device_word
-from ttmem.view.texts import signed_text, size_text
+from ttmem.view.texts import device_word, signed_text, size_text
 
 _WORDS = {True: "fits", False: "does not fit", None: "unknown"}
 
@@ -63,7 +62,10 @@ def fit(
         if not result.chosen.devices:  # chips that only ended programs have named are better than none
             result = query(source, Request(devices=devices, is_with_ended=True), has_identity=True)
     if not result.chosen.devices:
-        raise NothingToRead("no device is known: no process reports, and the driver lists none")
+        raise NothingToRead(
+            "no device is known: no process reports, and the driver lists none; "
+            "`ttmem fit --demo` asks simulated chips, `ttmem doctor` says what can be seen here"
+        )
     judged = candidates(result.chosen, need, result.telemetry)
     taken = chosen(judged, count)
     if is_json:

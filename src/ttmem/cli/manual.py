@@ -18,8 +18,8 @@ those of ttmem ps, or of ttmem top where it knows all of them and there is a ter
 """
 EXITS = (
     ("0", "Done; also if a part could not be read, which JSON lists as errors."),
-    ("1", "Nothing reports: no process does, or none of those that were named."),
-    ("2", "A bad flag, name or size."),
+    ("1", "Nothing reports: no process does, or none of those that were named; or nothing of a file can be read."),
+    ("2", "A bad flag, name or size; or a file that is not there, or not what is read."),
     ("3", "Not running (ttmem serve --status)."),
     ("4", "Does not fit (ttmem fit)."),
     ("5", "A limit was crossed (ttmem check)."),

@@ -11,9 +11,9 @@ from typing import Any, TextIO
 import click
 
 from ttmem.cli import HELP, VERBS
-from ttmem.cli.common import DONE, INTERRUPTED, NOTHING_READ, nearest
+from ttmem.cli.common import BAD_FLAG, DONE, INTERRUPTED, NOTHING_READ, nearest
 from ttmem.cli.common.options import HELP_OPTION, ManyValues
-from ttmem.errors import TtmemError
+from ttmem.errors import TtmemError, WrongFile
 
 __all__ = [
     "Verbs",
@@ -160,7 +160,7 @@ def _exit_code(command: click.Command, name: str, arguments: list[str]) -> int:
         return _without_descriptors(name) if error.errno in _OUT_OF_DESCRIPTORS else unwritten(name, error)
     except TtmemError as error:
         click.echo(f"{name}: {error}", err=True)
-        return NOTHING_READ
+        return BAD_FLAG if isinstance(error, WrongFile) else NOTHING_READ
     return result if isinstance(result, int) else DONE
 
 

@@ -146,9 +146,5 @@ def _obey(recording: "LiveRecording", collector: "Collector", journals: "ChosenJ
 
 def _journals_of(places: "Places", collector: "Collector", pids: tuple[int, ...], mark: str) -> "ChosenJournals":
     from ttmem.cli.tracked_run.chosen_journals import ChosenJournals
-    from ttmem.errors import SelectionError
 
-    try:
-        return ChosenJournals(places, collector, pids, mark=mark)
-    except SelectionError as error:
-        raise click.BadParameter(str(error), param_hint="--pid") from error
+    return ChosenJournals(places, collector, pids, mark=mark)

@@ -13,12 +13,12 @@ import click
 from ttmem.cli.common.growing import GROWING, Growing, growing_options, show_growing
 from ttmem.cli.common.moments import highest_peak, moment_ns
 from ttmem.cli.common.progress import reading
-from ttmem.cli.common.recordings import RecordingName
+from ttmem.cli.common.recordings import RecordingName, opened
 from ttmem.errors import SelectionError
 
 if TYPE_CHECKING:
     from ttmem.analysis.alive import ByWord, RecordingReport
-    from ttmem.cli.recorded_answers import Answered, Asked
+    from ttmem.cli.recorded_answers import Answered, RecordedRequest
     from ttmem.recording import Recording
 
 __all__ = ["report"]
@@ -31,6 +31,17 @@ _ANSWERS = {
     "headroom": "What launches had left below the lowest L1 buffer.",
     "trace_safety": "What was allocated while a trace could be replayed.",
     "advise": "The smallest trace region, L1_SMALL and worker_l1_size.",
+}
+_TAKES = {  # what a question can be narrowed by, beside --chip; pools of --peak, or all
+    "core": ("l1", "by"),
+    "holes": (*_PEAK_POOLS, "by"),
+    "floor": ("l1", "by"),
+    "headroom": ("l1", "by"),
+    "trace_safety": ("by",),
+    "advise": (),
+    "leaks": (*_PEAK_POOLS, "warmups"),
+    "growth": (*_PEAK_POOLS, "warmups"),
+    "temporary": _PEAK_POOLS,
 }
 _CORE = re.compile(r"(\d{1,3}),(\d{1,3})")
 
@@ -66,7 +77,9 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
 @click.argument("path", type=RecordingName(), metavar="RECORDING")
 @click.option("--peak", "pool_word", type=click.Choice(_PEAK_POOLS), help="Only this pool.")
 @click.option("--chip", metavar="CHIP", help="Only this chip, named as for ttmem ps -i.")
-@click.option("--at", "moment", metavar="WHEN", help="All pools at 14:03:07, +12.5s, peak, incident:PID-N or PHASE.")
+@click.option(
+    "--at", "moment", metavar="WHEN", help="All pools at 14:03:07, +12.5s, +100ms, peak, incident:PID-N or PHASE."
+)
 @click.option(
     "--core", "core", callback=_core, metavar="X,Y", help="A core at its highest; fullest: that of each chip."
 )
@@ -75,7 +88,7 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
     "--by",
     callback=_by_words,
     metavar="WORDS",
-    help="site,operation,phase,kind,program,thread,process,chip,core",
+    help="Sums by these: site, operation, phase, kind, program, thread, process, tensor, chip, core.",
 )
 @click.option("--all", "is_whole", is_flag=True, help="All sums, not the largest five.")
 @growing_options
@@ -85,7 +98,7 @@ def _answers(command: Callable[..., int]) -> Callable[..., int]:
 def report(
     *,
     path: Path,
-    warmup_count: int,
+    warmup_count: int | None,
     is_json: bool,
     is_ascii: bool,
     is_colourless: bool,
@@ -95,7 +108,6 @@ def report(
 
     With --at, all pools at one moment instead; `peak` is the highest of --peak (dram unless said otherwise).
     """
-    from ttmem.recording import Recording
     from ttmem.snapshot.codec import encoded
     from ttmem.view.page import PageOptions
     from ttmem.view.screen import Screen
@@ -103,12 +115,15 @@ def report(
     growing = [name for name in GROWING if asked[name]]
     if growing:
         _refuse_second(growing[0], asked)
-    recording = Recording(path)
+    _refuse_unused({**asked, "warmups": warmup_count})
+    recording = opened(path)
     try:
         if growing:
             most = 0 if asked["is_whole"] else _MOST
             looks = {"is_json": is_json, "is_ascii": is_ascii, "is_colourless": is_colourless}
-            question = Growing(growing[0], asked["pool_word"], asked["chip"], warmup_count)
+            question = Growing(
+                growing[0], asked["pool_word"], asked["chip"], warmup_count if warmup_count is not None else 1
+            )
             show_growing(recording, question, most=most, **looks)
             return 0
         with reading(recording):
@@ -136,6 +151,21 @@ def _refuse_second(first: str, asked: dict[str, Any]) -> None:
         raise click.BadParameter(f"{flag} is by line: leave out --by", param_hint="--by")
 
 
+def _refuse_unused(asked: dict[str, Any]) -> None:
+    """What a question would pass by is refused."""
+    question = next((name for name in _TAKES if asked[name]), None)
+    takes = _TAKES[question] if question else (*_PEAK_POOLS, "by")
+    flag = f"--{question.replace('_', '-')}" if question else "without --leaks or --growth a report"
+    if asked["warmups"] is not None and "warmups" not in takes:
+        raise click.BadParameter(f"{flag} leaves out no runs: leave out --warmups", param_hint="--warmups")
+    if asked["by"] and "by" not in takes:
+        raise click.BadParameter(f"{flag} is not made of sums: leave out --by", param_hint="--by")
+    if asked["pool_word"] and asked["pool_word"] not in takes:
+        pools = ", ".join(word for word in takes if word in _PEAK_POOLS)
+        only = f"looks at {pools} only" if pools else "is not of one pool"
+        raise click.BadParameter(f"{flag} {only}: leave out --peak", param_hint="--peak")
+
+
 def _answered(
     recording: "Recording",
     *,
@@ -147,11 +177,11 @@ def _answered(
     is_whole: bool,
     **flags: bool,
 ) -> "Answered":
-    from ttmem.cli.recorded_answers import Asked, answered
+    from ttmem.cli.recorded_answers import RecordedRequest, answered
     from ttmem.devices import Pool
 
     pool = Pool[pool_word.upper()] if pool_word else None
-    asked = Asked(recording, by or ("site",), pool, chip, 0 if is_whole else _MOST)
+    asked = RecordedRequest(recording, by or ("site",), pool, chip, 0 if is_whole else _MOST)
     names = [name for name, is_wanted in flags.items() if is_wanted] + (["core"] if core is not None else [])
     if names:
         others = flags | {"core": core is not None, "moment": moment is not None, names[0]: False}
@@ -162,7 +192,7 @@ def _answered(
     return answered("page", asked)
 
 
-def _pools(asked: "Asked", moment: str | None) -> "Answered":
+def _pools(asked: "RecordedRequest", moment: str | None) -> "Answered":
     """Pools at their highest, or all at one moment."""
     from ttmem.cli.recorded_answers import Answered
     from ttmem.cli.recorded_answers.pools import at_moment, at_peaks

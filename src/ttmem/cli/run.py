@@ -228,6 +228,7 @@ def _incidents(journals: ChildJournals, usages: "Sequence[ProcessUsage]", *, has
         lambda process, incident: explanation_of(process, incident, journals),
         options,
         has_failed=has_failed,
+        devices=journals.devices(),
     )
 
 

@@ -9,7 +9,7 @@ import click
 
 from ttmem.cli.common import DONE, NOTHING_READ
 from ttmem.cli.common.options import APPEARANCE, NO_DAEMON, SIMULATED, ManyValues, with_options
-from ttmem.cli.common.recordings import RecordingName
+from ttmem.cli.common.recordings import RecordingName, opened
 from ttmem.cli.common.request import DEMO_CHIPS, check_colours, device_words
 from ttmem.errors import SelectionError
 from ttmem.view.screen import Screen, has_keys
@@ -119,17 +119,9 @@ def _check(asked: dict[str, Any]) -> None:
 def _replayed(asked: dict[str, Any], screen: Screen) -> int:
     """The monitor on a recording; without a terminal the table of its last moment, or of `--at`."""
     from ttmem.cli.common.moments import moment_ns
-    from ttmem.errors import RecordingDamaged
     from ttmem.figures.replay_clock import ReplayClock
-    from ttmem.recording import Recording
 
-    try:
-        recording = Recording(asked["path"])
-    except RecordingDamaged as error:
-        raise click.BadParameter(str(error), param_hint="--replay") from error
-    if not recording.row_count:
-        click.echo(f"ttmem: {recording.path}: nothing has happened in it; record a program that reports", err=True)
-        return NOTHING_READ
+    recording = opened(asked["path"])
     clock = ReplayClock(recording.first_ns, recording.last_ns, speed=asked["speed"] or 1.0)
     is_live = screen.is_live and has_keys()
     if asked["moment"] is not None:
@@ -142,7 +134,7 @@ def _replayed(asked: dict[str, Any], screen: Screen) -> int:
 
 
 def _replayed_monitor(asked: dict[str, Any], screen: Screen, recording: "Recording", clock: "ReplayClock") -> int:
-    from ttmem.monitor.replay.figures import selected_replay
+    from ttmem.monitor.replay import selected_replay
     from ttmem.monitor.start import run_monitor
 
     options = options_of(asked, is_unicode=screen.is_unicode)._replace(replay=clock, is_readonly=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows.regions import Bounds, Gaps, bank_count, core_bytes, pool_bounds
 from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.snapshot import Device, DeviceUsage, TimeNs, replace
@@ -71,7 +71,7 @@ def _ring_bytes(device: Device) -> int:
 
 def _space(name: Literal["dram", "l1"], usage: DeviceUsage, rows: Rows) -> Space | None:
     """One address space; None if it is not known where its pools lie."""
-    device, sizes = usage.device, bank_sizes().get(usage.device.arch)
+    device, sizes = usage.device, BANK_SIZES.get(usage.device.arch)
     pools = _POOLS[name]
     bounds = {pool: pool_bounds(device, pool, sizes) for pool in pools}
     lower = bounds[pools[0]]

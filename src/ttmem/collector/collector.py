@@ -10,7 +10,7 @@ is recorded for an hour.
    _counters                 made by the scan that finds a region; then any thread, has its own lock
    _counters_due             the scanner, under _scanning
    _recorder                 made by the first thread that needs it; has its own lock
-   _driver                   any thread; two at once report the same to the ledger
+   _driver                   asked by the scanner; any thread reports to the ledger what it said
    _thread, _is_stopping     the owner of the collector; the thread only reads _is_stopping
    _tick_seconds             the owner before it starts the thread, then not changed
    notes                     replaced as a whole by the owner, read by any thread
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from ttmem import _native
 from ttmem.collector.chip_maps import chip_map_of
-from ttmem.collector.chips import DriverFacts, bank_sizes
+from ttmem.collector.chips import BANK_SIZES, DriverFacts
 from ttmem.collector.history import HistoryRecorder
 from ttmem.collector.kernel_tables import kernel_table_of
 from ttmem.collector.rows import SnapshotContext, Snapshots
@@ -47,11 +47,11 @@ from ttmem.snapshot.selection import MOST, found_device
 from ttmem.snapshot.values import EMBEDDED, clean
 from ttmem.sources.directories import Places, region_names
 from ttmem.sources.journals import Journals, UnlistedJournals
-from ttmem.sources.procfs import own_pid_namespace, read_host, user_name
+from ttmem.sources.procfs import Workloads, own_pid_namespace, read_host, user_name
 from ttmem.sources.stock_shm.regions import StockCounters
-from ttmem.sources.workloads import Workloads
 
 if TYPE_CHECKING:
+    from ttmem.snapshot.telemetry import ChipTelemetry
     from ttmem.sources.driver import Driver
 
 __all__ = ["Collector"]
@@ -78,11 +78,12 @@ class Collector:
         self.source = source
         self.notes: tuple[Finding, ...] = ()  # what else its owner wants shown
         self._ledger = _native.Ledger()
-        for arch, sizes in bank_sizes().items():
+        for arch, sizes in BANK_SIZES.items():
             self._ledger.set_bank_sizes(arch, *sizes)
         self._journals = Journals(places, user_of=user_name)
         self._unlisted = UnlistedJournals(places)
-        self._driver = DriverFacts(driver) if driver is not None else None
+        self._driver = DriverFacts(driver, self._ledger) if driver is not None else None
+        self._main = (clean(places.main),)
         self._counters: RuntimeCounters | None = None
         self._counters_due = float("-inf")
         self._scanning = threading.Lock()
@@ -114,12 +115,24 @@ class Collector:
         self.scan()
         return self._ledger.drain()
 
+    @property
+    def driver_chips(self) -> "tuple[ChipTelemetry, ...]":
+        """What the driver called its chips when it was last asked, at most ten seconds ago."""
+        return self._driver.chips if self._driver is not None else ()
+
+    @property
+    def is_following(self) -> bool:
+        """Whether a thread of its own looks for new journals, all the time."""
+        return self._thread is not None
+
     def scan(self) -> None:
         """Looks for new journals."""
         self._scan(is_hurried=False)
 
     def _scan(self, *, is_hurried: bool) -> None:
         with self._scanning:
+            if self._driver is not None:
+                self._driver.look()
             self._find_counters()
             found = self._journals.scan(is_hurried=is_hurried)
             began = time.thread_time()
@@ -207,11 +220,10 @@ class Collector:
         """What the ledger says, of chips of which it knows how large their banks are and what the driver says."""
         context = self._context()
         snapshot = self._snapshots.snapshot(context, details)
-        if self._driver is None or not self._driver.describe(
-            self._ledger, [usage.device for usage in snapshot.devices]
-        ):
+        if self._driver is None:
             return snapshot
-        return self._snapshots.snapshot(context, details)
+        new = [usage.device for usage in snapshot.devices if usage.device.unique_id not in self._driver.described]
+        return self._snapshots.snapshot(context, details) if new and self._driver.describe(new) else snapshot
 
     def process(self, pid: int, *, key: int | None = None, most: int = MOST) -> ProcessDetail:
         """One process close up; `key`: which of several of that pid. One that is not there is a SelectionError."""
@@ -243,15 +255,12 @@ class Collector:
     def _context(self) -> SnapshotContext:
         return SnapshotContext(
             source=self.source,
-            places=tuple(map(clean, self._journals.searched or (self._journals.places.main,))),
+            places=self._journals.searched or self._main,
             host=self._host,
             user_of=user_name,
             pid_namespace=self._pid_namespace,
-            foreign=tuple(replace(one, path=clean(one.path)) for one in self._journals.foreign),
-            findings=tuple(
-                replace(one, path=clean(one.path), text=clean(one.text))
-                for one in (*self._journals.findings, *self.notes)
-            ),
+            foreign=self._journals.foreign,
+            findings=(*self._journals.findings, *self.notes),
             parent_of=self._parents.parent_of,
             workload_of=self._workloads.workload_of,
         )

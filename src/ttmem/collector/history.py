@@ -253,8 +253,8 @@ class HistoryRecorder:
                     for ring in self._fullest_cores.values()
                     if ring.last_second * _SECOND_NS >= begin_ns
                 ),
-                launches=self._rates.launches(self._second, min(span, PLACES)),
-                processes=self._rates.processes(),
+                launches=tuple([replace(one, samples=one.samples[-span:]) for one in self._rates.launches]),
+                processes=self._rates.processes,
             )
 
     def _take(self, second: int) -> None:

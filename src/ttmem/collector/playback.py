@@ -17,7 +17,7 @@ from ttmem.collector.rows import Snapshots
 from ttmem.collector.rows.allocations import process_detail_of
 from ttmem.devices import Pool
 from ttmem.recording import Recording
-from ttmem.recording.playing import Player
+from ttmem.recording.playing import RecordingPlayer
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.chip_map import ChipMap
 from ttmem.snapshot.host import Finding
@@ -45,7 +45,7 @@ class Playback:
     """One moment of a recording, and then another."""
 
     def __init__(self, recording: Recording, keys: Keys, *, has_all_counts: bool = True) -> None:
-        self._player = Player(recording, empty_ledger)
+        self._player = RecordingPlayer(recording, empty_ledger)
         self._keys = keys
         self._has_all_counts = has_all_counts  # launches are counted from the first on, or are not known
         self._snapshots = Snapshots(self._player.ledger)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ttmem.devices import PLANNED_POOLS, Pool
+from ttmem.devices import Pool
 from ttmem.snapshot.history import LaunchSeries, ProcessRates
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.values import TimeNs
@@ -35,7 +35,7 @@ class _Launches:
         self.time_ns = 0
         self.last_second = 0
         self.launched_ns: int | None = None
-        self.rates: deque[tuple[int, int | None]] = deque(maxlen=_SAMPLES)  # second, launches per second
+        self.rates: deque[int | None] = deque([None] * _SAMPLES, maxlen=_SAMPLES)  # per second, up to the last one
 
     def take(self, second: int, time_ns: int, count: int | None) -> None:
         rate = None
@@ -44,16 +44,14 @@ class _Launches:
             rate = round((count - before) * 1e9 / elapsed_ns)
             if count > before:
                 self.launched_ns = time_ns
+        self.let_pass(second - 1)
         self.count, self.time_ns, self.last_second = count, time_ns, second
-        self.rates.append((second, rate))
+        self.rates.append(rate)
 
-    @property
-    def newest(self) -> int | None:
-        return self.rates[-1][1] if self.rates else None
-
-    def samples(self, last: int, count: int) -> tuple[int | None, ...]:
-        known = dict(self.rates)
-        return tuple([known.get(second) for second in range(last - count + 1, last + 1)])
+    def let_pass(self, second: int) -> None:
+        """Nothing is known of the seconds up to this one."""
+        self.rates.extend([None] * min(_SAMPLES, max(0, second - self.last_second)))
+        self.last_second = max(self.last_second, second)
 
 
 class _Host(NamedTuple):
@@ -66,39 +64,55 @@ class _Host(NamedTuple):
 class _Process:
     """What is remembered of one process."""
 
-    __slots__ = ("cpu_share", "held", "host", "last_second", "launches", "pid")
+    __slots__ = ("cpu_share", "held", "host", "is_new", "last_second", "launches", "pid")
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.last_second = 0
         self.launches = _Launches()
-        self.held: deque[int] = deque(maxlen=GROWTH_SECONDS + 1)  # device memory, second by second
+        self.held: deque[int] = deque(maxlen=GROWTH_SECONDS + 1)  # DRAM, second by second
+        self.is_new = False  # it began to report within that time, and held nothing before
         self.host: _Host | None = None
         self.cpu_share: float | None = None
 
 
+class _KnownChip(NamedTuple):
+    """What is remembered of one chip."""
+
+    usage: DeviceUsage
+    launches: _Launches
+    second: int  # in which it was there
+
+
 class RatesRecorder:
-    """Takes what it is given each second, and hands out rates."""
+    """Takes what it is given each second, and makes rates of it once, for all who ask."""
 
     def __init__(self, stat: Callable[[int], Stat | None] = stat_of) -> None:
+        self.launches: tuple[LaunchSeries, ...] = ()  # of every chip, all seconds that are remembered
+        self.processes: tuple[ProcessRates, ...] = ()  # of every process that lives
         self._stat = stat
-        self._chips: dict[int | str, tuple[DeviceUsage, _Launches]] = {}
+        self._chips: dict[int | str, _KnownChip] = {}
         self._processes: dict[tuple[int, int], _Process] = {}
 
     def take(self, second: int, snapshot: Snapshot) -> None:
         """The figures of a new second."""
         time_ns = int(snapshot.time_ns)
         for usage in snapshot.devices:
-            known = self._chips.get(usage.device.uuid or usage.device.number)
+            name = usage.device.uuid or usage.device.number
+            known = self._chips.get(name)
             if known is None and len(self._chips) >= _CHIPS_MOST:
                 continue
-            launches = known[1] if known else _Launches()
+            launches = known.launches if known else _Launches()
             launches.take(second, time_ns, usage.launch_count)
-            self._chips[usage.device.uuid or usage.device.number] = (usage, launches)
+            self._chips[name] = _KnownChip(usage, launches, second)
         for row in snapshot.live[:_PROCESSES_MOST]:
             self._take_process(second, time_ns, row)
-        self._chips = {name: one for name, one in self._chips.items() if second - one[1].last_second < _SAMPLES}
+        self._chips = {name: one for name, one in self._chips.items() if second - one.second < _SAMPLES}
         self._processes = {key: one for key, one in self._processes.items() if one.last_second == second}
+        for chip in self._chips.values():
+            chip.launches.let_pass(second)
+        self.launches = tuple(_series(chip) for chip in self._chips.values())
+        self.processes = tuple(_rates(key, process) for (key, _), process in self._processes.items())
 
     def _take_process(self, second: int, time_ns: int, row: ProcessUsage) -> None:
         name = row.key, row.pid
@@ -106,8 +120,8 @@ class RatesRecorder:
         self._processes[name] = process
         process.last_second = second
         process.launches.take(second, time_ns, row.launch_count)
-        held = [pool.used_bytes for pool in row.pools if pool.pool not in PLANNED_POOLS and pool.pool is not Pool.HOST]
-        process.held.append(sum(held))
+        process.held.append(row.used_bytes(Pool.DRAM) or 0)
+        process.is_new = row.start_time_ns is not None and time_ns - row.start_time_ns < GROWTH_SECONDS * 10**9
         self._look_at_host(process, time_ns, row)
 
     def _look_at_host(self, process: _Process, time_ns: int, row: ProcessUsage) -> None:
@@ -124,21 +138,16 @@ class RatesRecorder:
             process.cpu_share = max(0, stat.cpu_ticks - before.stat.cpu_ticks) / _TICKS_PER_SECOND / seconds
             process.host = _Host(time_ns, stat)
 
-    def launches(self, last: int, count: int) -> tuple[LaunchSeries, ...]:
-        """Of every chip: the last `count` seconds up to `last`."""
-        return tuple(
-            LaunchSeries(usage.device.number, usage.device.uuid, found.samples(last, count), _time(found.launched_ns))
-            for usage, found in self._chips.values()
-        )
-
-    def processes(self) -> tuple[ProcessRates, ...]:
-        """Of every process that lives."""
-        return tuple(_rates(key, process) for (key, _), process in self._processes.items())
-
     def forget(self) -> None:
         """The clock was set back."""
         self._chips.clear()
         self._processes.clear()
+        self.launches, self.processes = (), ()
+
+
+def _series(chip: _KnownChip) -> LaunchSeries:
+    device, launches = chip.usage.device, chip.launches
+    return LaunchSeries(device.number, device.uuid, tuple(launches.rates), _time(launches.launched_ns))
 
 
 def _rates(key: int, process: _Process) -> ProcessRates:
@@ -146,11 +155,11 @@ def _rates(key: int, process: _Process) -> ProcessRates:
     return ProcessRates(
         key=key,
         pid=process.pid,
-        launches_per_second=process.launches.newest,
+        launches_per_second=process.launches.rates[-1],
         launched_time_ns=_time(process.launches.launched_ns),
         host_cpu_share=process.cpu_share,
         host_memory_bytes=process.host.stat.resident_pages * _PAGE_BYTES if process.host else None,
-        growth_bytes=held[-1] - held[0] if len(held) > 1 else None,
+        growth_bytes=held[-1] if process.is_new else held[-1] - held[0] if len(held) > 1 else None,
     )
 
 

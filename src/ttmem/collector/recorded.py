@@ -6,12 +6,12 @@ beside the segments as answers of the collector that recorded them: `keep_incide
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ttmem import _native
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.collector import Collector
 from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.devices import Pool
@@ -26,6 +26,7 @@ from ttmem.sources.procfs import user_name
 
 __all__ = ["KeptIncidents", "Moment", "OnCore", "context_of", "empty_ledger", "keep_incidents"]
 
+_ROWS_AT_ONCE = 8192
 _INCIDENTS, _SNAPSHOT = "incidents", "snapshot.json"
 
 Row = Sequence[Any]  # of `Ledger.allocations`
@@ -65,9 +66,12 @@ class Moment:
         self.gap_peaks = self._replay.gap_peaks()  # (process key, chips, pool, bytes, time_ns)
         self.lost_keys = frozenset(self._replay.lost())  # of processes of which is not known what they hold
 
-    def allocations(self, key: int) -> Sequence[Row]:
-        """What a process has alive, as `Ledger.allocations` has it."""
-        return self._ledger.allocations(key)
+    def allocations(self, key: int) -> Iterator[Row]:
+        """What a process has alive, as `Ledger.allocations` has it: never all of it in memory at once."""
+        first = 0
+        while rows := self._ledger.allocations(key, first=first, count=_ROWS_AT_ONCE):
+            yield from rows
+            first += len(rows)
 
     def on_core(self, device: Device, core: tuple[int, int]) -> list[OnCore]:
         """What lies on one core of a chip of the snapshot, the largest first within each process."""
@@ -78,7 +82,7 @@ class Moment:
 def empty_ledger() -> _native.Ledger:
     """One that knows how large banks are."""
     ledger = _native.Ledger()
-    for arch, sizes in bank_sizes().items():
+    for arch, sizes in BANK_SIZES.items():
         ledger.set_bank_sizes(arch, *sizes)
     return ledger
 

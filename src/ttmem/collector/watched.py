@@ -11,14 +11,14 @@ from ttmem.collector.rows import Snapshots
 from ttmem.collector.rows.regions import Gaps
 from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.recording import CorePeak, Recording
-from ttmem.recording.reader import EVENTS, NAMES
+from ttmem.recording.segments import EVENTS
 from ttmem.snapshot import Snapshot
 from ttmem.snapshot.values import TimeNs, replace
 
-__all__ = ["Extent", "Instant", "Room", "Walk", "core_peaks", "walked"]
+__all__ = ["Extent", "Instant", "LaunchRoom", "Walk", "core_peaks", "walked"]
 
 
-class Room(NamedTuple):
+class LaunchRoom(NamedTuple):
     """Of a chip: the lowest L1 buffer ever, and the launch with least room below the buffers on its cores."""
 
     floor_address: int | None
@@ -60,7 +60,7 @@ class Walk(NamedTuple):
     """What one walk through a recording has found; chips by their unique ids."""
 
     instants: list[Instant]
-    room: dict[int, Room]
+    room: dict[int, LaunchRoom]
     extents: dict[tuple[int, Pool], Extent]
 
 
@@ -71,7 +71,9 @@ def core_peaks(
     blocks that have to do with a time only."""
     bounds: dict[int, list[tuple[int, int, int]]] = {}
     for number, place, block in recording.blocks:
-        if block.last_ns < from_ns or (until_ns is not None and block.first_ns > until_ns):
+        if recording.segments[number].time_of(place)[1] < from_ns or (
+            until_ns is not None and block.first_ns > until_ns
+        ):
             continue
         for one in block.cores:
             if one.is_known:
@@ -95,18 +97,25 @@ def core_peaks(
 
 
 def _measured(recording: Recording, number: int, place: int, core: tuple[int, int] | None) -> dict[int, CorePeak]:
-    """The fullest core of every chip within one block."""
+    """The fullest core of every chip in the time of one block."""
+    segment = recording.segments[number]
     ledger = empty_ledger()
-    replay, start = recording.begin(ledger, number, place)
-    replay.watch(ledger, core=-1 if core is None else core[1] * 256 + core[0])
-    for at in range(start, place):
-        if recording.segments[number].blocks[at].kind != NAMES:
-            recording.apply(replay, ledger, number, at)
-    replay.watch(ledger, measure=True)
-    recording.apply(replay, ledger, number, place)
+    is_timed = segment.blocks[place].kind == EVENTS
+    first_ns, last_ns = segment.time_of(place)
+    player = recording.player(ledger, number, before_ns=first_ns - 1 if is_timed else None, place=place)
+    player.replay.watch(ledger, core=-1 if core is None else core[1] * 256 + core[0])
+    if is_timed:
+        player.play(first_ns - 1)
+    else:
+        player.play_blocks(place - 1)
+    player.replay.watch(ledger, measure=True)
+    if is_timed:
+        player.play(last_ns)
+    else:
+        player.play_blocks(place)
     return {
-        chip: CorePeak(chip, size_bytes, its, time_ns, number, place, rows)
-        for chip, size_bytes, its, rows, time_ns in replay.watched(ledger)[0]
+        chip: CorePeak(chip, size_bytes, its, time_ns, number, player.start, rows)
+        for chip, size_bytes, its, rows, time_ns in player.replay.watched(ledger)[0]
     }
 
 
@@ -114,10 +123,7 @@ def walked(recording: Recording, instants_ns: Iterable[int] = ()) -> Walk:
     """Goes through all of it once, and looks at every chip at each of these times (CLOCK_MONOTONIC)."""
     asked = sorted(instants_ns)
     walk = Walk([], {}, {})
-    begins = [
-        min((block.first_ns for block in segment.blocks if block.kind == EVENTS), default=None)
-        for segment in recording.segments
-    ]
+    begins = [segment.first_ns or None for segment in recording.segments]
     for number in range(len(recording.segments)):
         later = min((one for one in begins[number + 1 :] if one is not None), default=None)
         due = [at for at in asked if later is None or at < later]
@@ -134,41 +140,21 @@ class _SegmentWalk:
         self._ledger = empty_ledger()
         self._snapshots = Snapshots(self._ledger)
         self._context = context_of(recording)
-        self._blocks = recording.segments[number].blocks
-        self._replay, _ = recording.begin(self._ledger, number, len(self._blocks) - 1)
-        self._start = next(at for at, block in enumerate(self._blocks) if block.is_start)
-        self._replay.watch(self._ledger)
+        self._player = recording.player(self._ledger, number, place=recording.segments[number].first_start)
+        self._player.replay.watch(self._ledger)
 
     def go(self, walk: Walk) -> None:
-        for at in range(self._start, len(self._blocks)):
-            block = self._blocks[at]
-            if block.kind == NAMES:
-                continue
-            skip = 0
-            if block.kind == EVENTS:
-                self._look(walk, block.first_ns)
-                while self._due and self._due[0] < block.last_ns:
-                    self._apply(at, skip=skip, until_ns=self._due[0])
-                    skip = self._replay.position()
-                    self._look(walk, self._due[0] + 1)
-            self._apply(at, skip=skip)
-        self._look(walk, None)
-        self._take(walk)
-
-    def _apply(self, at: int, **limits: int) -> None:
-        self._recording.apply(self._replay, self._ledger, self._number, at, **limits)
-
-    def _look(self, walk: Walk, before_ns: int | None) -> None:
-        """At all times that are due before that one."""
-        while self._due and (before_ns is None or self._due[0] < before_ns):
-            at = self._due.pop(0)
+        for at in self._due:
+            self._player.play(at)
             snapshot = self._snapshots.snapshot(self._context)
             timed = replace(snapshot, time_ns=TimeNs(self._recording.wall_ns(at)))
             walk.instants.append(Instant(at, timed, gaps_in(self._ledger, timed)))
+        self._player.play()
+        self._take(walk)
 
     def _take(self, walk: Walk) -> None:
         pids = {one.key: one.pid for one in self._snapshots.snapshot(self._context).processes}
-        _, rooms, extents = self._replay.watched(self._ledger)
+        _, rooms, extents = self._player.replay.watched(self._ledger)
         for row in rooms:
             walk.room[row[0]] = _less(walk.room.get(row[0]), _room(row, pids))
         for chip, pool, *row in extents:
@@ -190,13 +176,13 @@ def gaps_in(ledger: _native.Ledger, snapshot: Snapshot) -> dict[int, dict[Pool, 
     return found
 
 
-def _room(row: Sequence[Any], pids: dict[int, int]) -> Room:
+def _room(row: Sequence[Any], pids: dict[int, int]) -> LaunchRoom:
     _, floor, floor_life, _, floor_ns, least, least_ns, program, process, cb_end, lowest, lowest_life, unplaced = row
     pid = pids.get(process, 0)
-    return Room(floor, floor_life, floor_ns, least, least_ns, program, pid, cb_end, lowest, lowest_life, unplaced)
+    return LaunchRoom(floor, floor_life, floor_ns, least, least_ns, program, pid, cb_end, lowest, lowest_life, unplaced)
 
 
-def _less(one: Room | None, other: Room) -> Room:
+def _less(one: LaunchRoom | None, other: LaunchRoom) -> LaunchRoom:
     """The lower floor and the smaller room, of equal ones the earlier."""
     if one is None:
         return other

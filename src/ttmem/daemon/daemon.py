@@ -35,6 +35,7 @@ from ttmem.daemon.signals import Signals
 from ttmem.daemon.statistics import Statistics
 from ttmem.errors import CannotServe
 from ttmem.snapshot import Finding
+from ttmem.snapshot.values import clean
 from ttmem.sources import Places
 from ttmem.sources.driver import Driver
 from ttmem.sources.server_socket import ServerFeed
@@ -47,6 +48,13 @@ _CHECKPOINT_SHARE = 5  # of the time, at most one part for writing: with million
 _STOP_SECONDS = 0.7  # for viewers that are still being answered, and for the last checkpoint
 _LAST_WORDS_SECONDS = 0.15  # for a disk or a reader of the log that hangs
 _TRY_AGAIN_SECONDS = 5.0  # a socket that another user keeps us from
+_WORKERS = {  # threads by what they are
+    "server socket": "ttmem-server-socket",
+    "collector": "ttmem-collector",
+    "checkpoint writer": "ttmem-checkpoint",
+    "log writer": "ttmem-log",
+    "query server": "ttmem-queries",
+}
 _STDOUT = 1
 
 
@@ -79,7 +87,7 @@ class Daemon:
     ) -> None:
         self._listeners = listeners
         self._driver = driver
-        self._began, self._began_ns = time.monotonic(), time.time_ns()
+        self._began = time.monotonic()
         self._collector = Collector(places, source=f"daemon pid {os.getpid()}", driver=driver)
         if logs_events:
             self._collector.ledger.log_events()
@@ -95,19 +103,18 @@ class Daemon:
             self.log.regularly(self._statistics.regular_text)
         path = os.path.splitext(listeners.query.path)[0] + ".checkpoint"
         self._checkpoint = Checkpoint(path, self._collector.ledger, say=lambda text: self.log.say(f"ttmem: {text}"))
+        self._is_started = False
         self._is_stopping = threading.Event()
         self._is_drained = threading.Event()
         self._checkpoints = threading.Thread(target=self._keep, name="ttmem-checkpoint", daemon=True)
+        self._exporter = Exporter(self._collector, asked=asked, service=Service(ttmem.__version__, time.time_ns()))
         questions = Queries(
             snapshot=self._snapshot,
             health=self._health,
             reset_peaks=self._collector.ledger.reset_peaks,
             overview=self._overview,
             figures=Answers(self._collector, driver).routes,
-            routes=scrape_routes(
-                Exporter(self._collector, asked=asked, service=self._service, telemetry=driver.identities),
-                self._is_well,
-            ),
+            routes=scrape_routes(self._exporter, self._is_well),
             shows_paths=listeners.shows_paths,
         )
         self._queries = QueryServer(questions, listeners.for_queries, warn=warn)
@@ -131,6 +138,7 @@ class Daemon:
         self._queries.start()
         self._note_troubles()
         self.log.start(f"ttmem: {self.ready_line}")
+        self._is_started = True
 
     def stop(self) -> None:
         """Takes in what was already said, keeps it, and says the last words. Well under a second."""
@@ -154,13 +162,16 @@ class Daemon:
             warn(f"{self._checkpoint.path}: the last checkpoint takes too long; the one before stays")
 
     def look_after(self) -> None:
-        """Says once what went wrong since the last look."""
+        """Says once what went wrong since the last look, and on pages of metrics as long as it is so."""
         for name, is_alive in self._workers().items():
             if not is_alive:
                 self._warn_once(f"the {name} has ended by a fault of its own; restart this daemon")
         for served in (self._listeners.server, self._listeners.query):
             if served and not served.is_in_place():
                 self._warn_once(f"{served.path}: this socket was removed or replaced; restart this daemon")
+        self._exporter.service = self._exporter.service._replace(
+            is_well=self._is_well(), dropped_line_count=self.log.lost_count
+        )
         if self._listeners.is_server_blocked and time.monotonic() >= self._tried + _TRY_AGAIN_SECONDS:
             self._tried = time.monotonic()
             self._try_server()
@@ -184,7 +195,9 @@ class Daemon:
             if trouble not in self._warnings:
                 self._warnings.add(trouble)
                 self.log.say(f"ttmem: {trouble}")
-        self._collector.notes = tuple(Finding("socket_blocked", 1, text=text) for text in self._listeners.troubles)
+        self._collector.notes = tuple(
+            Finding("socket_blocked", 1, text=clean(text)) for text in self._listeners.troubles
+        )
 
     def _take_log(self, wait_seconds: float) -> tuple[bytes, int, int, int]:
         if self._feed is not None:
@@ -200,13 +213,10 @@ class Daemon:
             warn(text)
 
     def _workers(self) -> dict[str, bool]:
-        return {
-            "server socket": self._feed is None or self._feed.is_alive,
-            "collector": any(thread.name == "ttmem-collector" for thread in threading.enumerate()),
-            "checkpoint writer": self._checkpoints.is_alive(),
-            "log writer": not self.log.has_ended,
-            "query server": self._queries.is_alive,
-        }
+        """Whether each lives that was started."""
+        alive = {thread.name for thread in threading.enumerate()}
+        idle = () if self._feed is not None else ("server socket",)
+        return {what: not self._is_started or what in idle or name in alive for what, name in _WORKERS.items()}
 
     def _keep(self) -> None:
         pause = _CHECKPOINT_EVERY_SECONDS
@@ -228,9 +238,6 @@ class Daemon:
     def _is_well(self) -> bool:
         listeners = (self._listeners.server, self._listeners.query)
         return all(self._workers().values()) and all(served is None or served.is_in_place() for served in listeners)
-
-    def _service(self) -> Service:
-        return Service(self._is_well(), ttmem.__version__, self._began_ns, time.time_ns(), self.log.lost_count)
 
     def _troubles(self) -> list[str]:
         """What has failed, one sentence each: the figures are right, but this is not as it should be."""

@@ -5,9 +5,9 @@ One thread writes, and no other waits for it. A log that is not read fast enough
 reported in one line later; a log without a reader is given up, and the daemon serves on.
 
    field                       who touches it
-   _waiting, _lost             any thread, under _lock
-   _reported, _is_given_up, _due   the thread alone; so is _has_warned
-   _dropped                    written by the thread, read by any thread
+   _waiting                    any thread, under _lock
+   lost_count                  written by any thread under _lock, read by any thread
+   _reported, _is_given_up, _due   the thread alone; so are _has_warned and _dropped
 """
 
 import errno
@@ -41,7 +41,7 @@ class Log:
         self._lock = threading.Lock()
         self._waiting: deque[str] = deque()
         self._waiting_characters = 0
-        self._lost = 0
+        self.lost_count = 0  # lines that will never be read
         self._dropped = 0  # by the source, as it last said
         self._reported = 0
         self._is_given_up = False
@@ -52,16 +52,6 @@ class Log:
         self._is_over = threading.Event()
         self._regular: list[Callable[[], str]] = []
         self._thread = threading.Thread(target=self._run, name="ttmem-log", daemon=True)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether it was started, and runs no more."""
-        return self._thread.ident is not None and not self._thread.is_alive()
-
-    @property
-    def lost_count(self) -> int:
-        """How many lines will never be read."""
-        return self._lost + self._dropped
 
     def start(self, first: str) -> None:
         """Prints a line before everything that was said until now, then whatever comes."""
@@ -77,7 +67,7 @@ class Log:
         """Prints a line or several, soon; never waits."""
         with self._lock:
             if self._waiting_characters + len(text) > _MOST_WAITING:
-                self._lost += text.count("\n") + 1
+                self.lost_count += text.count("\n") + 1
                 return
             self._waiting.append(text + "\n")
             self._waiting_characters += len(text)
@@ -86,10 +76,11 @@ class Log:
         """Prints a dump, soon."""
         self._is_dump_asked_for.set()
 
-    def close(self, wait_seconds: float) -> None:
-        """Prints what is there and ends, or gives up after a while: the reader may never read again."""
+    def close(self, wait_seconds: float) -> bool:
+        """Prints what is there and ends; False if that takes longer: the reader may never read again."""
         self._is_over.set()
         self._thread.join(wait_seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while True:
@@ -127,6 +118,8 @@ class Log:
                 self._due[what] = False
 
     def _tell_losses(self, dropped: int) -> None:
+        with self._lock:
+            self.lost_count += dropped - self._dropped
         self._dropped = dropped
         lost = self.lost_count
         line = b"ttmem: %d log lines dropped: they were not read in time\n" % (lost - self._reported)
@@ -150,7 +143,7 @@ class Log:
     def _fail(self, error: OSError, text: bytes) -> None:
         """A full disk may be emptied; a reader that left will not come back."""
         with self._lock:
-            self._lost += text.count(b"\n")
+            self.lost_count += text.count(b"\n")
         if error.errno in _READER_GONE:
             self._is_given_up = True
             self._warn(f"the log has no reader any more ({error.strerror}); serving on without it")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from ttmem.devices import BufferLayout, Kind, Pool
 from ttmem.recording import Batch, Ending, LifeFlag, Lives, Recording
-from ttmem.recording.csv_rows import Field, Form, csv_rows
-from ttmem.recording.reader import EVENTS
+from ttmem.recording.csv_rows import ColumnForm, CsvColumn, csv_rows
+from ttmem.recording.segments import EVENTS
 
 __all__ = ["COLUMNS", "LifeColumn", "LifeRows"]
 
@@ -24,13 +24,13 @@ class LifeColumn(NamedTuple):
 
     name: str
     source: str
-    form: Form = Form.NUMBER
+    form: ColumnForm = ColumnForm.NUMBER
     table: str = ""
     type: str = "UBIGINT"  # in SQL
 
 
 def _text(name: str, table: str = "", source: str = "") -> LifeColumn:
-    return LifeColumn(name, source or name, Form.TEXT, table or name, "VARCHAR")
+    return LifeColumn(name, source or name, ColumnForm.TEXT, table or name, "VARCHAR")
 
 
 def _number(name: str) -> LifeColumn:
@@ -38,12 +38,12 @@ def _number(name: str) -> LifeColumn:
 
 
 def _maybe(name: str, source: str = "") -> LifeColumn:
-    return LifeColumn(name, source or name, Form.NUMBER_OR_NONE)
+    return LifeColumn(name, source or name, ColumnForm.NUMBER_OR_NONE)
 
 
 COLUMNS = (
     _number("process"),
-    LifeColumn("pid", "process", Form.TEXT, "pid"),
+    LifeColumn("pid", "process", ColumnForm.TEXT, "pid"),
     _text("label", source="process"),
     _text("command", source="process"),
     _text("chips"),
@@ -55,14 +55,14 @@ COLUMNS = (
     _maybe("page_bytes"),
     _text("layout"),
     _number("begin_ns"),
-    LifeColumn("begin_unix_ns", "begin_ns", Form.WALL_TIME),
+    LifeColumn("begin_unix_ns", "begin_ns", ColumnForm.WALL_TIME),
     _maybe("end_ns"),
     _maybe("latest_end_ns"),
     _text("ending"),
     _text("flags"),
     _maybe("thread"),
     *(_text(name, "texts") for name in ("site", "operation", "tensor")),
-    LifeColumn("program", "program", Form.PROGRAM),
+    LifeColumn("program", "program", ColumnForm.PROGRAM),
     _text("phase"),
     _maybe("phase_number", "phase"),
     _number("begin_sequence"),
@@ -96,10 +96,10 @@ class LifeRows:
             tables: dict[str, list[bytes] | bytes] = {**self.tables(), _CLOCKS: self.clocks}
             yield csv_rows(
                 [
-                    Field(
+                    CsvColumn(
                         bytes(batch.lives[column.source]),
                         column.form,
-                        tables.get(_CLOCKS if column.form is Form.WALL_TIME else column.table),
+                        tables.get(_CLOCKS if column.form is ColumnForm.WALL_TIME else column.table),
                     )
                     for column in COLUMNS
                 ]

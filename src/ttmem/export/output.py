@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from ttmem.errors import CannotExport
+from ttmem.errors import CannotExport, NameTaken
 
 __all__ = ["Output"]
 
@@ -19,9 +19,9 @@ class Output:
         self.path = path
         self.size_bytes = 0
         if path.is_dir():
-            raise CannotExport(f"{path} is a directory; give a file to write into")
+            raise NameTaken(f"{path} is a directory; give a file to write into")
         if path.exists() and not is_forced:
-            raise CannotExport(f"{path} is there already; --force replaces it")
+            raise NameTaken(f"{path} is there already; --force replaces it")
         self.fresh = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             self._file = self.fresh.open("wb", buffering=1 << 20)

@@ -16,7 +16,7 @@ from pathlib import Path
 from ttmem.errors import CannotExport
 from ttmem.export.life_rows import COLUMNS, LifeColumn, LifeRows
 from ttmem.export.plain_parquet import PlainParquet
-from ttmem.recording.csv_rows import Form, wall_times
+from ttmem.recording.csv_rows import ColumnForm, wall_times
 from ttmem.recording.lives import LIFE_COLUMNS
 
 __all__ = ["MEMORY_LIMIT", "check_duckdb", "write_parquet"]
@@ -134,14 +134,14 @@ def _statements(numbers: Path, names: Path, path: Path) -> list[str]:
 
 def _expression(column: LifeColumn) -> str:
     source = f"numbers.{column.source}"
-    if column.form is Form.TEXT:
+    if column.form is ColumnForm.TEXT:
         said = f"{column.name}_names.said"
         return said if column.type == "VARCHAR" else f"CAST({said} AS {column.type})"
-    if column.form is Form.NUMBER_OR_NONE:
+    if column.form is ColumnForm.NUMBER_OR_NONE:
         return f"nullif({source}, 0)"
-    if column.form is Form.PROGRAM:
+    if column.form is ColumnForm.PROGRAM:
         return f"CASE {source} WHEN 0 THEN NULL WHEN {_PROGRAM_ZERO} THEN 0 ELSE {source} END"
-    return f"numbers.{_WALL}" if column.form is Form.WALL_TIME else source
+    return f"numbers.{_WALL}" if column.form is ColumnForm.WALL_TIME else source
 
 
 def _quoted(path: Path) -> str:

@@ -17,7 +17,7 @@ from ttmem.devices import Pool
 from ttmem.errors import NothingToRead
 from ttmem.export.protobuf import data, number, text
 from ttmem.recording import Recording
-from ttmem.recording.timeline import FULLEST_CORE, MOST_POINTS, Series, Span, Timeline
+from ttmem.recording.timeline import FULLEST_CORE, MOST_POINTS, Timeline, TimelineSeries, TimelineSpan
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.values import Device
 from ttmem.view.texts import size_text
@@ -73,7 +73,7 @@ class _Events:
         self.instant_count += 1
         self._write(_event(at_ns, number(9, _INSTANT), number(11, track), text(23, name), *notes))
 
-    def slices(self, track: int, spans: Iterable[Span]) -> None:
+    def slices(self, track: int, spans: Iterable[TimelineSpan]) -> None:
         """Spans of one lane, each of which ends before or with those that it began in."""
         open_ends: list[int] = []
         for span in spans:
@@ -133,7 +133,7 @@ def _write_counters(recording: Recording, timeline: Timeline, tracks: Tracks, wr
                 write(packets)
 
 
-def _order(series: Series, devices: dict[int, Device]) -> tuple[int, int, str, int]:
+def _order(series: TimelineSeries, devices: dict[int, Device]) -> tuple[int, int, str, int]:
     device = devices.get(series.chip)
     return (device.index if device and device.index is not None else 1 << 32, series.chip, series.name, series.pool)
 
@@ -170,9 +170,9 @@ def _thread_track(timeline: Timeline, tracks: Tracks, of_processes: Sequence[int
     return tracks.add(f"thread {thread}", described, parent=of_processes[number_of])
 
 
-def lanes(spans: Iterable[Span]) -> list[list[Span]]:
+def lanes(spans: Iterable[TimelineSpan]) -> list[list[TimelineSpan]]:
     """Spans in as few rows as it takes for each to lie within, or behind, all that began before it in its row."""
-    rows: list[list[Span]] = []
+    rows: list[list[TimelineSpan]] = []
     open_ends: list[list[int]] = []
     for span in sorted(spans, key=lambda one: (one.began_ns, -one.ended_ns)):
         for ends in open_ends:
@@ -189,7 +189,7 @@ def lanes(spans: Iterable[Span]) -> list[list[Span]]:
 
 
 def _write_gaps(timeline: Timeline, tracks: Tracks, events: _Events, of_processes: Sequence[int]) -> None:
-    spans = [(gap.process, Span(0, "not followed", gap.began_ns, gap.ended_ns)) for gap in timeline.gaps]
+    spans = [(gap.process, TimelineSpan(0, "not followed", gap.began_ns, gap.ended_ns)) for gap in timeline.gaps]
     for process, found in groupby(sorted(spans), key=lambda one: one[0]):
         events.slices(tracks.add("not followed", parent=of_processes[process]), [span for _, span in found])
     shown = [peak for peak in timeline.gap_peaks if timeline.from_ns <= peak.at_ns <= timeline.until_ns]

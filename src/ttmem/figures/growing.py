@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from ttmem.analysis.growth import (
+    CountedSeries,
     GrownLine,
     GrownPool,
     GrowthReport,
@@ -13,7 +14,6 @@ from ttmem.analysis.growth import (
     LeakReport,
     RunCounter,
     RunSeries,
-    Series,
     Survivor,
     TemporaryCounter,
     TemporaryLine,
@@ -24,6 +24,7 @@ from ttmem.analysis.growth import (
 from ttmem.analysis.growth.counting import LineRuns
 from ttmem.devices import PLANNED_POOLS, Kind, Pool
 from ttmem.errors import SelectionError
+from ttmem.figures.recorded import process_word
 from ttmem.recording import EventKind, LifeProcess, Lives, PhaseRun, Recording, WantedLives
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipId, ChipName, Hex, TimeNs, place_of
@@ -143,7 +144,7 @@ def _counters(recording: Recording, warmups: int) -> list[RunCounter]:
     lives = Lives(recording, events=events, wanted=WantedLives.NONE)
     launches = _launches(lives)
     phases, processes = lives.phases, lives.processes
-    found: list[Series] = []
+    found: list[CountedSeries] = []
     for number, process in enumerate(processes):
         if not process.is_counted:
             continue
@@ -173,7 +174,7 @@ def _launches(lives: Lives) -> "dict[int, array[int]]":
     return {process: array("q", (words[number] for number in its)) for process, its in launched.items()}
 
 
-def _phase_series(number: int, process: str, runs: Sequence[PhaseRun], warmups: int) -> Iterator[Series]:
+def _phase_series(number: int, process: str, runs: Sequence[PhaseRun], warmups: int) -> Iterator[CountedSeries]:
     by_name: dict[str, list[PhaseRun]] = {}
     for run in sorted(runs, key=lambda run: run.end_mark):
         by_name.setdefault(run.name, []).append(run)
@@ -190,10 +191,10 @@ def _phase_series(number: int, process: str, runs: Sequence[PhaseRun], warmups: 
             unsure_count=len(its) - warmups - len(compared),
             runs=tuple(run.run for run in compared),
         )
-        yield Series(number, said, [run.end_mark for run in compared], is_by_launch=False)
+        yield CountedSeries(number, said, [run.end_mark for run in compared], is_by_launch=False)
 
 
-def _launch_series(number: int, process: str, launches: Sequence[int], warmups: int) -> list[Series]:
+def _launch_series(number: int, process: str, launches: Sequence[int], warmups: int) -> list[CountedSeries]:
     """Rounds are compared where the next one begins: the last launch of all has nothing behind it."""
     rounds = repeated(launches)
     if rounds is None:
@@ -210,7 +211,7 @@ def _launch_series(number: int, process: str, launches: Sequence[int], warmups: 
         unsure_count=0,
         runs=tuple(range(warmups + 1, warmups + 1 + len(marks))),
     )
-    return [Series(number, said, marks, is_by_launch=True)]
+    return [CountedSeries(number, said, marks, is_by_launch=True)]
 
 
 # ---- what was counted, in words
@@ -239,7 +240,7 @@ def _played(
     return lives
 
 
-def _grown(recording: Recording, lives: Lives, series: Series, line: LineRuns) -> GrownLine:
+def _grown(recording: Recording, lives: Lives, series: CountedSeries, line: LineRuns) -> GrownLine:
     return GrownLine(
         process=series.said.process,
         phase=series.said.name,
@@ -254,7 +255,7 @@ def _grown(recording: Recording, lives: Lives, series: Series, line: LineRuns) -
     )
 
 
-def _survivor(recording: Recording, lives: Lives, series: Series, line: LineRuns) -> Survivor | None:
+def _survivor(recording: Recording, lives: Lives, series: CountedSeries, line: LineRuns) -> Survivor | None:
     its = line.first
     if its is None:
         return None
@@ -313,7 +314,7 @@ def _held(lives: Lives, counter: HeldCounter) -> list[HeldLine]:
 
 
 def _process_text(process: LifeProcess) -> str:
-    return f"pid {process.pid} ({process.label or process.command})"
+    return process_word(process.pid, process.label or process.command)
 
 
 def _chips(lives: Lives, number: int) -> tuple[ChipName, ...]:

@@ -11,7 +11,7 @@ from ttmem.analysis.alive import (
     PoolAlive,
     RecordingReport,
     chip_word,
-    sums_of,
+    sums_by_device,
 )
 from ttmem.collector.recorded import Moment
 from ttmem.devices import PLANNED_POOLS, Pool
@@ -21,7 +21,7 @@ from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipId, TimeNs, replace
 
-__all__ = ["moment_report", "peak_report"]
+__all__ = ["moment_report", "peak_report", "process_word"]
 
 _SHOWN = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool not in (Pool.HOST, Pool.UNKNOWN))
 
@@ -75,6 +75,11 @@ def moment_report(
         for group in _alike(usages, one):
             found += _alive(recording, moment, group, one, by, most)
     return _report(recording, moment, found, by, is_of_peaks=False)
+
+
+def process_word(pid: int, name: str) -> str:
+    """pid 4711 (python model.py); a redacted recording has its number alone."""
+    return f"pid {pid} ({name})" if name else f"pid {pid}"
 
 
 def _chosen(moment: Moment, word: str | None) -> list[DeviceUsage]:
@@ -146,23 +151,24 @@ def _alive(
 ) -> list[PoolAlive]:
     """One for all chips that have the same alive, in the same sums."""
     processes = [one for one in moment.snapshot.processes if one.is_live]
-    rows = {one.key: moment.allocations(one.key) for one in processes}
     phases = {key: Phases(spans) for key, spans in moment.phases.items()}
     labels = {one.key: f"{one.pid} {one.label or one.command}".strip() for one in processes}
+
+    def sums_on(usages: Iterable[DeviceUsage], ways: Sequence[Sequence[ByWord]]) -> dict[int, list[list[AliveSum]]]:
+        rows = {one.key: moment.allocations(one.key) for one in processes}
+        devices = {usage.device.number: chip_word(usage.device) for usage in usages}
+        return sums_by_device(rows, phases, labels, devices=devices, pool=pool.number, ways=ways)
+
     found: dict[tuple[tuple[AliveSum, ...], int, int | None], list[DeviceUsage]] = {}
+    by_device = sums_on(usages, [by])
+    for usage in usages:
+        [sums] = by_device[usage.device.number]
+        found.setdefault((tuple(sums), _used(usage, pool), usage.device.capacity(pool)), []).append(usage)
+    seen = sums_on([group[0] for group in found.values()], [(word,) for word in views]) if views else {}
 
-    def summed_by(usage: DeviceUsage, words: Sequence[ByWord]) -> list[AliveSum]:
-        return sums_of(
-            rows, phases, labels, device=usage.device.number, pool=pool.number, by=words, chip=chip_word(usage.device)
-        )
-
-    def view(usage: DeviceUsage, word: ByWord) -> AliveView:
-        sums = summed_by(usage, (word,))
+    def view(word: ByWord, sums: list[AliveSum]) -> AliveView:
         return AliveView(word, tuple(sums[: most or None]), max(0, len(sums) - most) if most else 0)
 
-    for usage in usages:
-        sums = summed_by(usage, by)
-        found.setdefault((tuple(sums), _used(usage, pool), usage.device.capacity(pool)), []).append(usage)
     return [
         PoolAlive(
             chips=tuple(usage.device.as_name() for usage in group),
@@ -175,7 +181,7 @@ def _alive(
             listed_bytes=sum(one.size_bytes for one in sums),
             sums=sums[: most or None],
             more_sum_count=max(0, len(sums) - most) if most else 0,
-            views=tuple(view(group[0], word) for word in views),
+            views=tuple(map(view, views, seen.get(group[0].device.number, ()))),
         )
         for (sums, size_bytes, capacity), group in found.items()
     ]
@@ -184,7 +190,7 @@ def _alive(
 def _report(
     recording: Recording, moment: Moment, pools: Sequence[PoolAlive], by: Sequence[ByWord], *, is_of_peaks: bool
 ) -> RecordingReport:
-    names = {one.key: f"pid {one.pid} ({one.label or one.command})" for one in moment.snapshot.processes}
+    names = {one.key: process_word(one.pid, one.label or one.command) for one in moment.snapshot.processes}
     return RecordingReport(
         path=str(recording.path),
         label=recording.meta.label,

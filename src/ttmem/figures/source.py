@@ -63,6 +63,7 @@ class FigureSource:
         self._is_following = is_following
         self._collector: Collector | None = None
         self._environ = dict(environ)
+        self._chip_directory = chip_directory(environ)
         self._driver: Driver | None = None
         self._passed_over: dict[str, tuple[float, Finding]] = {}  # until when, and why
         self._covered_until: dict[str, float] = {}
@@ -117,10 +118,12 @@ class FigureSource:
 
     def telemetry(self) -> "tuple[ChipTelemetry, ...]":
         """What the driver says of its chips. Read here in any case: it costs little, and needs no daemon."""
-        return self._known_driver().telemetry()
+        driver = self._found_driver()
+        return driver.telemetry() if driver is not None else ()
 
-    def _known_driver(self) -> Driver:
-        if self._driver is None:
+    def _found_driver(self) -> Driver | None:
+        """From when on there is one on this machine."""
+        if self._driver is None and os.path.isdir(self._chip_directory):
             self._driver = Driver(self._environ)
         return self._driver
 
@@ -204,8 +207,7 @@ class FigureSource:
     def _collecting(self) -> Collector:
         """The collector of our own, settled; made when it is first needed."""
         if self._collector is None:
-            has_driver = os.path.isdir(chip_directory(self._environ))
-            self._collector = Collector(self._places, driver=self._known_driver() if has_driver else None)
+            self._collector = Collector(self._places, driver=self._found_driver())
             if self._is_following:
                 self._collector.start(tick_seconds=_TICK_SECONDS)
             self._collector.wait_settled(_SETTLE_SECONDS)

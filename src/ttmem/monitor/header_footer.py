@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ttmem.monitor.panels.keys import key_word
 from ttmem.monitor.panels.panel import Panel
 from ttmem.monitor.parts.drawing import DrawArea
-from ttmem.monitor.parts.news import fresh_count, incident_count
 from ttmem.monitor.settings import VIEWS
 from ttmem.view.table import Line, Role, Span, clean, clipped, fitted
 from ttmem.view.texts import clock_text, plural
@@ -23,17 +22,30 @@ _TYPING_LEAST = 30  # columns
 _NAMED = 100  # columns from which on the program's name has room
 
 _HELP = (("?", "?", "Help"), ("q", "q", "Quit"))  # always on screen
+
+
+def _worded(*hints: tuple[str, str]) -> tuple[tuple[str, str, str], ...]:
+    """Keys, what is written on them, and what they do."""
+    return tuple((key, key_word(key), text) for key, text in hints)
+
+
 _HINTS = {
-    "overview": (("enter", "Open"), ("/", "Find"), ("s", "Sort"), ("K", "Kill"), ("g", "Group"), ("f", "All figures")),
-    "processes": (("enter", "Open"), ("/", "Find"), ("s", "Sort"), ("K", "Kill"), ("t", "Tree"), ("f", "All columns")),
-    "incidents": (("enter", "Memory map"), ("h", "Holders"), ("y", "Copy"), ("v", "Mark as seen")),
-    "charts": (("z", "Longer"), ("p", "Next memory"), ("right", "Next chip")),
-    "l1_map": (("right", "Next chip"), ("p", "Next memory")),
-    "kernels": (("right", "Next chip"), ("s", "Sort")),
+    "overview": _worded(
+        ("enter", "Open"), ("/", "Find"), ("s", "Sort"), ("K", "Kill"), ("g", "Group"), ("f", "All figures")
+    ),
+    "processes": _worded(
+        ("enter", "Open"), ("/", "Find"), ("s", "Sort"), ("K", "Kill"), ("t", "Tree"), ("f", "All columns")
+    ),
+    "incidents": _worded(("enter", "Memory map"), ("h", "Holders"), ("y", "Copy"), ("v", "Mark as seen")),
+    "charts": _worded(("z", "Longer"), ("p", "Next memory"), ("right", "Next chip")),
+    "l1_map": _worded(("right", "Next chip"), ("p", "Next memory")),
+    "kernels": _worded(("right", "Next chip"), ("s", "Sort")),
 }
-_REPLAYED = (("space", "Play or stop"), ("right", "1 s forward"), ("n", "Next incident or phase"), ("+", "Faster"))
+_REPLAYED = _worded(
+    ("space", "Play or stop"), ("right", "1 s forward"), ("n", "Next incident or phase"), ("+", "Faster")
+)
 _ELSEWHERE = {"left": "(", "right": ")", "p": "m"}  # keys that go through a recording, and what does their work there
-_COMMON = (("Z", "Pause"), ("u", "User"), ("d", "Dark or light"), ("f2", "Settings"))
+_COMMON = _worded(("Z", "Pause"), ("u", "User"), ("d", "Dark or light"), ("f2", "Settings"))
 
 
 class KeySpot(NamedTuple):
@@ -50,7 +62,7 @@ def header(state: "MonitorState", width: int) -> tuple[Line, list[KeySpot]]:
     right = (*status, Span(f" {_clock(state)} ", Role.TAB))
     name = Span(" ttmem ", Role.TAB_KEY) if width >= _NAMED else Span("", Role.TAB)
     room = width - name.width
-    incidents = incident_count(state.frame)
+    incidents = state.frame.incident_count
     rooms = [room - sum(span.width for span in shown) for shown in (right, status)]
     found = (_titles(titles, rest, incidents) for rest in rooms for titles in (_WIDE_TITLES, TITLES, _SHORT_TITLES))
     titles = next((one for one in found if one), None) or _open_only(state.view)
@@ -64,7 +76,7 @@ def header(state: "MonitorState", width: int) -> tuple[Line, list[KeySpot]]:
 def _tabs(state: "MonitorState", titles: tuple[str, ...], incidents: int, at: int) -> tuple[Line, list[KeySpot]]:
     spans: list[Span] = []
     spots: list[KeySpot] = []
-    is_fresh = bool(fresh_count(state.frame))
+    is_fresh = bool(state.frame.fresh_count)
     for number, (name, title) in enumerate(zip(VIEWS, titles, strict=True), 1):
         text = f" {number} {title}" if title else f" {number}"
         if name == "incidents" and incidents:
@@ -132,16 +144,16 @@ def _said(state: "MonitorState") -> Span | None:
 def _hints(state: "MonitorState") -> list[tuple[str, str, str]]:
     """What can be pressed here, most useful first."""
     hints = []
-    fresh = fresh_count(state.frame)
+    fresh = state.frame.fresh_count
     if fresh:
         mark = "!" if state.settings.ascii else "✖"
         hints.append(("7", mark, plural(fresh, "incident", "s")))
     if state.replay is not None:
-        hints += [(key, key_word(key), text) for key, text in _REPLAYED]
+        hints += _REPLAYED
     if state.hidden_count:
         hints.append(("down", f"{state.hidden_count:,}", "more"))
     if state.replay is not None:
-        own = ((_ELSEWHERE.get(key, key), text) for key, text in _HINTS.get(state.view, ()) if key != "K")
+        own = ((_ELSEWHERE.get(key, key), text) for key, _, text in _HINTS.get(state.view, ()) if key != "K")
         return [*hints, *((key, key_word(key), text) for key, text in own)]
     if state.is_empty:
         return [
@@ -151,7 +163,7 @@ def _hints(state: "MonitorState") -> list[tuple[str, str, str]]:
             ("6", "6", "Sensors"),
             ("7", "7", "Incidents"),
         ]
-    return [*hints, *((key, key_word(key), text) for key, text in (*_HINTS.get(state.view, ()), *_COMMON))]
+    return [*hints, *_HINTS.get(state.view, ()), *_COMMON]
 
 
 def _write(

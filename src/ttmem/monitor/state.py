@@ -16,16 +16,14 @@ from ttmem.monitor.header_footer import KeySpot, footer, greyed, header, typed
 from ttmem.monitor.panels.keys import action_of, replay_action_of
 from ttmem.monitor.panels.page import TextPage, help_lines
 from ttmem.monitor.panels.panel import Panel, overlaid
-from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted
-from ttmem.monitor.parts.news import news_of, seen_name
+from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted, seen_name
+from ttmem.monitor.parts.replay_line import moment_at, replay_line
 from ttmem.monitor.process_keys import ProcessKeys
-from ttmem.monitor.replay.keys import ReplayKeys
-from ttmem.monitor.replay.line import moment_at, replay_line
+from ttmem.monitor.replay import ReplayKeys
 from ttmem.monitor.settings import INTERVALS, VIEWS, Settings, save
 from ttmem.monitor.setup import Setup
-from ttmem.view.device_tables import device_word
 from ttmem.view.table import Line, Role, Span, fitted
-from ttmem.view.texts import plural
+from ttmem.view.texts import device_word, plural
 
 __all__ = ["CLOSE_UPS", "MonitorState", "ScreenRequest", "Views"]
 
@@ -404,7 +402,7 @@ class MonitorState:
 
     def _seen(self, _: str) -> None:
         """Incidents that are known now are no longer news; one that happens again is."""
-        found = news_of(self.frame)
+        found = self.frame.incidents
         self._seen_incidents |= {seen_name(one) for one in found}
         self.frame = self.frame._replace(seen=self._seen_incidents)
         self.note = f"{plural(len(found), 'incident', 's')} marked as seen" if found else "no incidents"

@@ -3,9 +3,9 @@
 from ttmem.recording.lives import (
     Batch,
     Ending,
-    Event,
     EventKind,
     Life,
+    LifeEvent,
     LifeFlag,
     LifeProcess,
     Lives,
@@ -13,16 +13,18 @@ from ttmem.recording.lives import (
     WantedLives,
 )
 from ttmem.recording.meta import Meta
-from ttmem.recording.reader import CorePeak, Peak, RecordedBlock, Recording, Segment
+from ttmem.recording.peaks import CorePeak, Peak
+from ttmem.recording.reader import Recording
+from ttmem.recording.segments import RecordedBlock, Segment
 from ttmem.recording.writer import RecordingWriter, remove_recording
 
 __all__ = [
     "Batch",
     "CorePeak",
     "Ending",
-    "Event",
     "EventKind",
     "Life",
+    "LifeEvent",
     "LifeFlag",
     "LifeProcess",
     "Lives",

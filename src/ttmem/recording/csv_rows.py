@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from ttmem import _native
 
-__all__ = ["Field", "Form", "csv_rows", "wall_times"]
+__all__ = ["ColumnForm", "CsvColumn", "csv_rows", "wall_times"]
 
 
-class Form(IntEnum):
+class ColumnForm(IntEnum):
     """What the numbers of a column stand for."""
 
     NUMBER = 0
@@ -19,19 +19,19 @@ class Form(IntEnum):
     PROGRAM = 4  # nothing for 0; the program whose number is 0 has one of its own
 
 
-class Field(NamedTuple):
+class CsvColumn(NamedTuple):
     """One field of all lines: 64-bit words, and what they mean."""
 
     words: bytes
-    form: Form
+    form: ColumnForm
     table: list[bytes] | bytes | None = None
 
 
-def csv_rows(fields: Sequence[Field]) -> bytes:
+def csv_rows(fields: Sequence[CsvColumn]) -> bytes:
     """A line for each word of a field; all have as many."""
     return _native.recording.csv_rows([(field.words, int(field.form), field.table) for field in fields])
 
 
 def wall_times(words: bytes, pairs: bytes) -> bytes:
-    """Times since boot as times since 1970, by pairs as of `Form.WALL_TIME`."""
+    """Times since boot as times since 1970, by pairs as of `ColumnForm.WALL_TIME`."""
     return _native.recording.wall_times(words, pairs)

@@ -17,16 +17,17 @@ from typing import Any, NamedTuple
 from ttmem import _native
 from ttmem.devices import Kind, Pool
 from ttmem.errors import RecordingDamaged
-from ttmem.recording.reader import EVENTS, KEYFRAME, NAMES, Recording, Segment
+from ttmem.recording.reader import Recording
+from ttmem.recording.segments import EVENTS, KEYFRAME, NAMES, Segment
 
 __all__ = [
     "EVENT_COLUMNS",
     "LIFE_COLUMNS",
     "Batch",
     "Ending",
-    "Event",
     "EventKind",
     "Life",
+    "LifeEvent",
     "LifeFlag",
     "LifeProcess",
     "Lives",
@@ -184,7 +185,7 @@ class Life(NamedTuple):
     end_launch: int
 
 
-class Event(NamedTuple):
+class LifeEvent(NamedTuple):
     """Anything else that happened."""
 
     kind: EventKind
@@ -230,14 +231,14 @@ class Batch:
             its[_PROGRAM] = None if row[_PROGRAM] == 0 else row[_PROGRAM] % _PROGRAM_ZERO
             yield Life._make(its)
 
-    def event_rows(self) -> Iterator[Event]:
+    def event_rows(self) -> Iterator[LifeEvent]:
         """The events in their order, which is also the order of beginnings and ends by their sequences in a process."""
         texts, chips = self._tables.texts, self._tables.chip_sets
         for kind, process, time_ns, sequence, thread, target, its, pool, *rest, name in zip(
             *self.events.values(), strict=True
         ):
             place = (process, time_ns, sequence, thread, target, chips[its], Pool.numbered(pool))
-            yield Event._make((EventKind(kind), *place, *rest, texts[name]))
+            yield LifeEvent._make((EventKind(kind), *place, *rest, texts[name]))
 
 
 def _columns(names: Sequence[str], columns: Sequence[bytes]) -> dict[str, Column]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from ttmem.errors import RecordingDamaged
+from ttmem.errors import NoRecording, RecordingDamaged
 
 __all__ = ["FORMAT", "META", "SEALED", "SEGMENT", "Meta", "read_meta", "write_meta"]
 
-FORMAT = 1
+FORMAT = 2
 META = "meta.json"
 SEGMENT, SEALED = ".blocks", ".sealed"
 
@@ -41,13 +41,14 @@ def write_meta(directory: Path, meta: Meta) -> None:
 
 
 def read_meta(directory: Path) -> Meta:
-    """What is no recording, or one of another version, is a RecordingDamaged."""
+    """What is no recording, or one of another version, is a NoRecording."""
     path = directory / META
     try:
         text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        raise RecordingDamaged(
-            f"{directory}: not a recording: expected a directory with {META}; make one with `ttmem record -o NAME`"
+        raise NoRecording(
+            f"{directory}: not a recording: expected a directory with {META}, found {_found(directory)}; "
+            "make one with `ttmem record -o NAME -- COMMAND`"
         ) from None
     except OSError as error:
         raise RecordingDamaged(f"{path}: {error.strerror}") from None
@@ -56,8 +57,14 @@ def read_meta(directory: Path) -> Meta:
         if found == FORMAT:
             return msgspec.json.decode(text, type=Meta)
     except msgspec.DecodeError as error:
-        raise RecordingDamaged(f"{path}: expected what describes a recording, found something else ({error})") from None
-    raise RecordingDamaged(
+        raise NoRecording(
+            f"{path}: expected what describes a recording, found something else ({error}); record again"
+        ) from None
+    raise NoRecording(
         f"{path}: this recording has version {found} of the format, this ttmem reads version {FORMAT}; "
         "use the ttmem that made it"
     )
+
+
+def _found(directory: Path) -> str:
+    return "none in it" if directory.is_dir() else "a file" if directory.exists() else "nothing of that name"

@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 
 from ttmem import _native
 from ttmem.errors import RecordingDamaged
-from ttmem.recording.reader import EVENTS, NAMES, RecordedBlock, Recording, Segment
+from ttmem.recording.reader import Recording
 from ttmem.recording.sealing import segment_numbers
+from ttmem.recording.segments import EVENTS, NAMES, RecordedBlock, Segment
 
-__all__ = ["PhaseBeginnings", "Player", "grown"]
+__all__ = ["PhaseBeginnings", "RecordingPlayer", "grown"]
 
 _ROWS_MOST = 1 << 20  # are played where a keyframe would do: what keyframes do not say, as launches, stays exact
 
 
-class Player:
+class RecordingPlayer:
     """Where a recording stands, and the ledger that it was played into."""
 
     def __init__(self, recording: Recording, new_ledger: Callable[[], _native.Ledger]) -> None:
@@ -24,8 +25,7 @@ class Player:
         self._new_ledger = new_ledger
         self._segment = -1
         self._at_ns = 0
-        self._block = self._rows = 0  # the block that was played last, and how many of its rows
-        self._is_whole = False  # ... which were all
+        self._start = self._block = 0  # the keyframe that it began with, and the block that comes next
         self._names_read = 0
         self.ledger = new_ledger()
         self.replay = _native.recording.Replay(self.ledger)
@@ -54,25 +54,24 @@ class Player:
     def _begin(self, segment: int, start: int) -> None:
         self.ledger = self._new_ledger()
         self.replay = _native.recording.Replay(self.ledger)
-        self._segment, self._block, self._rows, self._is_whole, self._names_read = segment, start, 0, False, 0
+        self._segment, self._start, self._block, self._names_read = segment, start, start, 0
         blocks = self.recording.segments[segment].blocks
         self.is_from_beginning = segment == 0 and not any(block.is_start for block in blocks[:start])
 
     def _play(self, segment: Segment, last: int) -> None:
+        """Events of a block that are later than the moment wait for the next one."""
         for block in segment.blocks[self._names_read : last + 1]:
             if block.kind == NAMES:
                 self.replay.read_names(segment.plain(block))
         self._names_read = max(self._names_read, last + 1)
-        for at in range(self._block + self._is_whole, last + 1):
-            block = segment.blocks[at]
-            first_row = self._rows if at == self._block else 0
-            self._block, self._rows, self._is_whole = at, first_row, True
-            if block.kind == NAMES:
-                continue
-            has_stopped = self.replay.apply(self.ledger, segment.plain(block), until_ns=self._at_ns, skip=first_row)
-            self._rows, self._is_whole = self.replay.position(), not has_stopped
-            if has_stopped:
-                return
+        if self._block > self._start:
+            self.replay.play(self.ledger, segment.horizon_ns(self._block - 1), until_ns=self._at_ns)
+        while self._block <= last:
+            block, horizon_ns = segment.blocks[self._block], segment.horizon_ns(self._block)
+            self._block += 1
+            if block.kind != NAMES:
+                self.replay.take(self.ledger, segment.plain(block))
+                self.replay.play(self.ledger, horizon_ns, until_ns=self._at_ns)
 
 
 def _start(segment: Segment, last: int) -> int:

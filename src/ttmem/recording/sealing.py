@@ -10,7 +10,8 @@ from ttmem.recording.meta import SEALED, SEGMENT
 __all__ = ["plain_block", "seal", "segment_numbers"]
 
 PACKED = 1
-_LEVEL = 1
+_LEVEL, _LEVEL_OF_SMALL = 1, 6
+_SMALL_BYTES = 65_536  # blocks that were closed by the clock: not many a second, so they may take longer
 
 
 def segment_numbers(directory: Path) -> list[int]:
@@ -30,7 +31,8 @@ def seal(path: Path) -> None:
         for offset, size, *_ in heads:
             block = os.pread(plain.fileno(), size, offset)
             payload = _native.recording.payload(block)
-            file.write(_native.recording.restored(block, zlib.compress(payload, _LEVEL), True))
+            level = _LEVEL_OF_SMALL if len(payload) < _SMALL_BYTES else _LEVEL
+            file.write(_native.recording.restored(block, zlib.compress(payload, level), True))
     fresh.replace(path.with_suffix(SEALED))
     path.unlink()
 

@@ -10,16 +10,27 @@ from typing import NamedTuple
 
 from ttmem import _native
 from ttmem.errors import RecordingDamaged
-from ttmem.recording.reader import EVENTS, NAMES, RecordedBlock, Recording, Segment
+from ttmem.recording.reader import Recording
+from ttmem.recording.segments import EVENTS, NAMES, Segment
 
-__all__ = ["FULLEST_CORE", "MOST_POINTS", "Gap", "GapPeak", "Series", "Span", "Timeline", "Track", "Who"]
+__all__ = [
+    "FULLEST_CORE",
+    "MOST_POINTS",
+    "Gap",
+    "Timeline",
+    "TimelineGapPeak",
+    "TimelineSeries",
+    "TimelineSpan",
+    "Track",
+    "Who",
+]
 
 FULLEST_CORE = 10  # in place of a pool's number
 MOST_POINTS = 5_000_000
 _CHUNK = 65_536
 
 
-class Series(NamedTuple):
+class TimelineSeries(NamedTuple):
     """A pool of a chip, or its fullest core."""
 
     chip: int  # its unique id
@@ -46,7 +57,7 @@ class Track(NamedTuple):
     thread: int
 
 
-class Span(NamedTuple):
+class TimelineSpan(NamedTuple):
     """A phase. Times are CLOCK_MONOTONIC; a phase that goes on ends with what is shown."""
 
     track: int
@@ -63,7 +74,7 @@ class Gap(NamedTuple):
     ended_ns: int
 
 
-class GapPeak(NamedTuple):
+class TimelineGapPeak(NamedTuple):
     """What a process's own counter says of such a time."""
 
     chip: int
@@ -89,16 +100,16 @@ class Timeline:
         segments = self._segments()
         rows = sum(block.row_count for segment in segments for block in segment.blocks)
         self._native = _native.recording.Timeline(self.from_ns, self.until_ns, points, rows)
-        self.gap_peaks: list[GapPeak] = []
+        self.gap_peaks: list[TimelineGapPeak] = []
         for segment in segments:
             try:
                 self._play(segment)
             except ValueError as error:
                 raise RecordingDamaged(f"{segment.path}: {error}") from None
-        self.series = [Series(*row) for row in self._native.series()]
+        self.series = [TimelineSeries(*row) for row in self._native.series()]
         self.processes = [Who(*row) for row in self._native.processes()]
         self.gaps = [gap for row in self._native.gaps() if (gap := Gap(*row)).ended_ns >= self.from_ns]
-        self.phases = [span for row in self._native.phases() if (span := self._shown(Span(*row))) is not None]
+        self.phases = [span for row in self._native.phases() if (span := self._shown(TimelineSpan(*row))) is not None]
         self.tracks = [Track(*row) for row in self._native.tracks()]
         counts = self._native.counts()
         self.point_count, self.slot_ns, self.shown_launch_count, self.launch_count = counts[:4]
@@ -130,18 +141,19 @@ class Timeline:
         for block in segment.blocks:
             if block.kind == NAMES:
                 replay.read_names(segment.plain(block))
-        for block in _playable(segment):
-            if self._native.play(ledger, replay, segment.plain(block)):
+        for place in _playable(segment):
+            block = segment.blocks[place]
+            if self._native.play(ledger, replay, segment.plain(block), segment.horizon_ns(place)):
                 break
             self._recording.on_read(block.row_count if block.kind == EVENTS else 0)
         self._native.end_segment(ledger, min(replay.time_ns() or self.from_ns, self.until_ns))
         self.gap_peaks += [
-            GapPeak(chip, pool, size_bytes, self._recording.monotonic_ns(time_ns))
+            TimelineGapPeak(chip, pool, size_bytes, self._recording.monotonic_ns(time_ns))
             for _, chips, pool, size_bytes, time_ns in replay.gap_peaks()
             for chip in chips
         ]
 
-    def _shown(self, span: Span) -> Span | None:
+    def _shown(self, span: TimelineSpan) -> TimelineSpan | None:
         """As far as it is in the time that is asked for."""
         began, ended = max(span.began_ns, self.from_ns), min(span.ended_ns or self.until_ns, self.until_ns)
         return span._replace(began_ns=began, ended_ns=ended) if began <= ended else None
@@ -149,12 +161,12 @@ class Timeline:
 
 def _span(segment: Segment) -> tuple[int, int]:
     """The times of its first and last event; of one without any, such that it is never the first to be read."""
-    events = [block for block in segment.blocks if block.kind == EVENTS and block.first_ns]
-    return min((block.first_ns for block in events), default=0), max((block.last_ns for block in events), default=0)
+    return segment.first_ns, segment.last_ns
 
 
-def _playable(segment: Segment) -> list[RecordedBlock]:
+def _playable(segment: Segment) -> list[int]:
+    """Places of blocks."""
     start = next((at for at, block in enumerate(segment.blocks) if block.is_start), None)
     if start is None:
         raise RecordingDamaged(f"{segment.path}: expected a keyframe at its beginning, found none")
-    return [block for block in segment.blocks[start:] if block.kind != NAMES]
+    return [place for place in range(start, len(segment.blocks)) if segment.blocks[place].kind != NAMES]

@@ -1,35 +1,30 @@
 """Writes a recording: what the native recorder hears goes into segments; those that are full are packed.
 
-One thread calls `flush` at least every 100 ms. A segment that is full is packed by a thread of its own, block by block,
-and replaces its plain file under another name; a recorder that is killed leaves plain files, which read as well.
-
-   field              who touches it
-   _sealing           the caller; the thread only works on the one file it was given
-   all others         the caller
+One thread calls `flush` at least every 100 ms. A segment that is full is packed by a thread of its own (keeping.py),
+block by block, and replaces its plain file under another name; a recorder that is killed leaves plain files, which read
+as well.
 """
 
 import fcntl
 import os
 import shutil
 import socket
-import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from ttmem import _native
 from ttmem.errors import CannotRecord
-from ttmem.recording.meta import META, SEALED, SEGMENT, Meta, read_meta, write_meta
-from ttmem.recording.sealing import seal, segment_numbers
+from ttmem.recording.keeping import Keeper, files_of, sealed
+from ttmem.recording.meta import META, SEGMENT, Meta, read_meta, write_meta
+from ttmem.recording.sealing import segment_numbers
 
 __all__ = ["RecordingWriter", "remove_recording"]
 
 _SEGMENT_BYTES = 48 << 20
 _RETRY_SECONDS = 1.0
 _LOCK = "lock"
-_LEAST_SEGMENTS = 2
 
 
 class RecordingWriter:
@@ -50,10 +45,9 @@ class RecordingWriter:
         self._lock = _claimed(directory)
         self.meta = _made_meta(directory, meta)
         self._recorder = _native.recording.Recorder(ledger, redact=meta.is_redacted)
-        self._sealing: threading.Thread | None = None
+        self._keeper = Keeper(directory, last_seconds=last_seconds, max_bytes=max_bytes)
         self._number = max(segment_numbers(directory), default=0)
         self._began = 0.0
-        self._ended: dict[int, float] = {}  # by time.monotonic(), when the next began: wall clocks are stepped
         self._all_rows = self._rows_before = self.dropped_rows = self.lost_records = self.incidents = 0
         self.trouble = ""  # why nothing can be written now; empty if all is well
         self._retry_at = 0.0
@@ -79,8 +73,8 @@ class RecordingWriter:
         self.flush()
         earlier, self._rows_before = self._number, self._all_rows
         self._begin_segment()
-        self._wait_sealed()
-        for path in _files_of(self.directory, earlier) if earlier != self._number else ():
+        self._keeper.wait()
+        for path in files_of(self.directory, earlier) if earlier != self._number else ():
             path.unlink()
 
     @property
@@ -100,16 +94,13 @@ class RecordingWriter:
         """Everything so far is written and packed."""
         self.flush()
         del self._recorder
-        self._wait_sealed()
+        self._keeper.close()
         for number in segment_numbers(self.directory):
-            _sealed(self.directory / f"{number:06}{SEGMENT}")
+            sealed(self.directory, number)
         os.close(self._lock)
 
     def _begin_segment(self) -> None:
-        self._wait_sealed()
         before, self._number = self._number, self._number + 1
-        for number in segment_numbers(self.directory):  # those of an earlier recorder ended now at the latest
-            self._ended.setdefault(number, time.monotonic())
         path = self.directory / f"{self._number:06}{SEGMENT}"
         try:
             file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_APPEND, 0o600)
@@ -121,41 +112,8 @@ class RecordingWriter:
         self._began = time.monotonic()
         self._recorder.begin_segment(self._ledger, file, self._number)
         os.close(file)
-        self._drop_oldest()
         if before:
-            earlier = self.directory / f"{before:06}{SEGMENT}"
-            self._sealing = threading.Thread(target=_sealed, args=(earlier,), name="ttmem-sealing", daemon=True)
-            self._sealing.start()
-
-    def _wait_sealed(self) -> None:
-        if self._sealing is not None:
-            self._sealing.join()
-        self._sealing = None
-
-    def _drop_oldest(self) -> None:
-        """Whole segments; what was alive then is in the keyframe of the next."""
-        numbers = segment_numbers(self.directory)
-        files = {number: _files_of(self.directory, number) for number in numbers}
-        sizes = {number: sum(path.stat().st_size for path in paths) for number, paths in files.items()}
-        total = sum(sizes.values())
-        for number in numbers[:-_LEAST_SEGMENTS]:
-            age_seconds = time.monotonic() - self._ended[number]
-            is_old = self._last_seconds is not None and age_seconds > self._last_seconds
-            if not is_old and (self._max_bytes is None or total <= self._max_bytes):
-                break
-            for path in files[number]:
-                path.unlink()
-            total -= sizes[number]
-            del self._ended[number]
-
-
-def _sealed(path: Path) -> None:
-    with suppress(OSError):  # no room: the plain file says the same
-        seal(path)
-
-
-def _files_of(directory: Path, number: int) -> list[Path]:
-    return [path for suffix in (SEALED, SEGMENT) if (path := directory / f"{number:06}{suffix}").exists()]
+            self._keeper.add(before, self._began)
 
 
 def remove_recording(directory: Path) -> None:

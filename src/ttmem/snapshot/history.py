@@ -58,11 +58,6 @@ class LaunchSeries(Struct, frozen=True):
     samples: tuple[Count | None, ...]  # programs started per second, oldest first; None where that is not known
     launched_time_ns: TimeNs | None = None  # of the newest launch that was seen; None if none was
 
-    @property
-    def latest(self) -> int | None:
-        """Launches per second now: the mean since the sample before."""
-        return self.samples[-1] if self.samples else None
-
 
 class ProcessRates(Struct, frozen=True, kw_only=True):
     """What a living process does per second, and what it takes of the host."""
@@ -73,7 +68,7 @@ class ProcessRates(Struct, frozen=True, kw_only=True):
     launched_time_ns: TimeNs | None  # of the newest launch that was seen; None if none was
     host_cpu_share: float | None  # of one core, as `top` shows it; None if it may not be seen
     host_memory_bytes: Count | None  # resident
-    growth_bytes: Number | None  # device memory it holds now, less what it held a minute ago (or when first seen)
+    growth_bytes: Number | None  # DRAM it holds now, less what it held a minute ago (0 before it began to report)
 
 
 class History(Answer, frozen=True, kw_only=True):
@@ -100,11 +95,6 @@ class History(Answer, frozen=True, kw_only=True):
     def fullest_core_of(self, device: ChipName) -> Series | None:
         """How full L1 of a chip was: its fullest core, of what a core has (`capacity_bytes`)."""
         return _of_chip(self.fullest_cores, device)
-
-    def launches_of(self, device: ChipName) -> LaunchSeries | None:
-        """Launches of a chip, by its unique id, or by its number if it has none."""
-        chip = device.uuid or device.number
-        return next((one for one in self.launches if (one.uuid or one.device) == chip), None)
 
 
 def _of_chip(series: Iterable[Series], device: ChipName) -> Series | None:

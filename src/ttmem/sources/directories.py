@@ -25,7 +25,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from ttmem.sources import procfs
+from ttmem.sources.namespaces import MountNamespaces, UidMap
+from ttmem.sources.procfs import PROC
 
 __all__ = [
     "RUNTIME_DIRECTORY",
@@ -72,7 +73,7 @@ class Roots(NamedTuple):
 
     shm: str = "/dev/shm"
     run: str = "/run/user"
-    proc: str = procfs.PROC
+    proc: str = PROC
 
 
 SYSTEM = Roots()
@@ -99,7 +100,7 @@ class Places:
         self._directory = directory
         self._stock_directory = stock_directory
         self._roots = roots
-        self._namespaces = procfs.MountNamespaces(roots.proc)
+        self._namespaces: MountNamespaces | None = None  # made when root first looks into containers
         self._clock = clock
         self._others: list[Place] = []
         self._container_shm: list[str] = []
@@ -171,7 +172,7 @@ class Places:
                 return
             began = time.thread_time()
             own = {place.path for place in self._own}
-            containers = self._namespaces.others() if self.uid == 0 else []
+            containers = self._containers() if self.uid == 0 else []
             self._container_shm = _others_than(self._roots.shm, [self._shm_of(pid) for pid in containers])
             if self._directory is None:
                 found = _FoundDirectories()
@@ -179,6 +180,11 @@ class Places:
                 self.unlisted = tuple(found.unlisted())
             cost = time.thread_time() - began
             self._others_due = now + max(_OTHERS_EVERY_SECONDS, cost * _PAUSE_PER_COST)
+
+    def _containers(self) -> list[int]:
+        """A process of each."""
+        self._namespaces = self._namespaces or MountNamespaces(self._roots.proc)
+        return self._namespaces.others()
 
     def _shm_of(self, pid: int) -> str:
         """The /dev/shm of a process in another mount namespace."""
@@ -200,7 +206,7 @@ class Places:
             if name.isdecimal():
                 yield Place(os.path.join(self._roots.run, name, "ttmem"), int(name))
         for pid in containers:  # user ids of there read otherwise from here
-            uids = procfs.UidMap.of(self._roots.proc, pid)
+            uids = UidMap.of(self._roots.proc, pid)
             yield from found.directories(self._shm_of(pid), uids.outside)
 
 

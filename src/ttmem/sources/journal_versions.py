@@ -5,7 +5,7 @@ import stat
 import struct
 
 from ttmem import _native
-from ttmem.sources.inspected.journal import JOURNAL_MAGIC
+from ttmem.sources.journals import JOURNAL_MAGIC
 
 __all__ = ["JOURNAL_VERSION", "other_versions"]
 

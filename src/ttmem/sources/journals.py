@@ -22,7 +22,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from ttmem.snapshot import Finding, Foreign
+from ttmem.snapshot import Finding, Foreign, replace
+from ttmem.snapshot.values import clean
 from ttmem.sources import procfs
 from ttmem.sources.directories import (
     FileKey,
@@ -37,7 +38,9 @@ from ttmem.sources.directories import (
 )
 from ttmem.sources.procfs import PROC
 
-__all__ = ["FoundJournal", "Journals", "UnlistedJournals"]
+__all__ = ["JOURNAL_MAGIC", "FoundJournal", "Journals", "UnlistedJournals"]
+
+JOURNAL_MAGIC = b"TMEMJNL"  # how a journal begins; a digit follows
 
 UNLOCKED_MOST = 1024  # files of one user that are handed out in a scan though no process holds their lock
 _EXAMINED_MOST = 32_768  # files of a directory in one scan, besides those whose lock is held
@@ -96,6 +99,7 @@ class Journals:
         self.foreign: tuple[Foreign, ...] = ()
         self.findings: tuple[Finding, ...] = ()  # directories and files that were skipped: something is wrong
         self.searched: tuple[str, ...] = ()
+        self._seen: tuple[str, ...] = ()
         self.is_behind = False  # files are left whose lock may be held by a process that cannot be seen from here
 
     @property
@@ -119,9 +123,9 @@ class Journals:
                 seen[place.path] = key
         self._rests.settle()
         is_same = not self._forget_directories(listed, seen) and is_same
-        if not is_same or self.searched != tuple(seen) or self._unlisted != self.places.unlisted:
+        if not is_same or self._seen != tuple(seen) or self._unlisted != self.places.unlisted:
             self._unlisted = self.places.unlisted
-            self.searched = tuple(seen)
+            self._seen = tuple(seen)
             self._summarize(seen)
         self._handed_out = len(found)
         return found
@@ -260,15 +264,17 @@ class Journals:
         return _Passed(foreign, irregular, Counter(directory.irregular.values()), len(directory.waiting))
 
     def _summarize(self, seen: dict[str, FileKey]) -> None:
-        """Puts together what was skipped in all directories."""
+        """Puts together what was searched and skipped; names that are no UTF-8 are cleaned here, once."""
         passed = {path: self._passed[key] for path, key in seen.items()}
-        self.foreign = tuple(row for one in passed.values() for row in one.foreign)
-        self.findings = (
+        self.searched = tuple(map(clean, seen))
+        self.foreign = tuple(replace(row, path=clean(row.path)) for one in passed.values() for row in one.foreign)
+        findings = (
             *self._ignored.values(),
             *_more_directories(self._unlisted),
             *_irregular_files(passed),
             *(_not_examined(path, one.waiting_count) for path, one in passed.items() if one.waiting_count),
         )
+        self.findings = tuple(replace(one, path=clean(one.path), text=clean(one.text)) for one in findings)
         self.is_behind = any(one.waiting_count for one in passed.values()) and not procfs.sees_all_locks()
 
 
@@ -311,7 +317,6 @@ def _not_examined(path: str, count: int) -> Finding:
 _EVERY_SECONDS = 1.0
 _PAUSE_PER_COST = 200  # with thousands of locks rarer: at most this part of the time
 _AGAIN_SECONDS = 10.0  # a file that had a name is looked at again after that time
-_MAGIC = b"TMEMJNL1"
 _REMEMBERED_MOST = 65_536
 
 
@@ -446,7 +451,7 @@ def _journal_name(path: str) -> str:
         head = os.pread(descriptor, STRUCTS["Identity"].size_bytes, 0)
     finally:
         os.close(descriptor)
-    if not head.startswith(_MAGIC) or len(head) < STRUCTS["Identity"].size_bytes:
+    if not head.startswith(JOURNAL_MAGIC) or len(head) < STRUCTS["Identity"].size_bytes:
         return ""
     writer = PartReader("Identity", head)
     pid, start_ticks, nonce = map(writer.integer, ("pid", "start_ticks", "nonce"))

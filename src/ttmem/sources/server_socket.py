@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ttmem import _native
 from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.procfs import user_name
-from ttmem.sources.serving_lock import FULL, Held, ServingLock, is_foreign, kind_word
+from ttmem.sources.serving_lock import FULL, LockHeld, ServingLock, is_foreign, kind_word
 
 __all__ = ["ServedSocket", "ServerFeed", "Sharing", "device_node_count", "group_id", "server_socket_path"]
 
@@ -90,7 +90,7 @@ class ServedSocket:
         lock = None
         try:
             lock = ServingLock(f"{path}.lock")
-        except Held as held:
+        except LockHeld as held:
             raise _refusal(path, held.pid) from None
         except PlaceBlocked:  # another user's file says nothing about a socket that is ours already
             pass
@@ -152,7 +152,7 @@ def _check_place(path: str) -> None:
 def _lock(path: str) -> ServingLock:
     try:
         return ServingLock(f"{path}.lock")
-    except Held as held:
+    except LockHeld as held:
         raise _refusal(path, held.pid) from None
     except CannotServe:
         owner = _server_of(path)  # another user's server, perhaps: then say who
@@ -256,10 +256,6 @@ class ServerFeed:
         self._logs_events = logs_events
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ttmem-server-socket", daemon=True)
-
-    @property
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
 
     def start(self) -> None:
         self._thread.start()

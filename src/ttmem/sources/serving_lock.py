@@ -15,14 +15,14 @@ from contextlib import suppress
 from ttmem.errors import CannotServe, PlaceBlocked
 from ttmem.sources.procfs import user_name
 
-__all__ = ["FULL", "Held", "ServingLock", "is_foreign"]
+__all__ = ["FULL", "LockHeld", "ServingLock", "is_foreign"]
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _TRIES = 100
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-class Held(CannotServe):
+class LockHeld(CannotServe):
     """Another process holds the lock; `pid` is which, None if that is not known."""
 
     def __init__(self, path: str, pid: int | None) -> None:
@@ -60,7 +60,7 @@ def _locked(path: str) -> int:
         except BlockingIOError:
             pid = _pid_in(file)
             os.close(file)
-            raise Held(path, pid) from None
+            raise LockHeld(path, pid) from None
         if _is_at(path, file):
             return file
         os.close(file)

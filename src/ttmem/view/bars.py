@@ -81,8 +81,9 @@ TICK_MARKS = "│┊"
 def meter(
     parts: Sequence[Part], width: int, ticks: Ticks = NO_TICKS, *, is_ascii: bool = False, is_marked: bool = False
 ) -> Line:
-    """Exactly `width` columns; whatever is there shows. A tick stands beside the parts, never on them, unless they
-    fill the meter. `is_marked`: parts differ by letters, and the rest is drawn, since there are no colours."""
+    """Exactly `width` columns; whatever is there shows. A tick stands where its share lies, and beside the parts: one
+    that would lie on them is left out. `is_marked`: parts differ by letters, and the rest is drawn, since there are no
+    colours."""
     if width < 1:
         return ()
     cells: list[tuple[str, Role]] = []
@@ -100,9 +101,9 @@ def meter(
     rest = "." if is_ascii else "░" if is_marked else " "
     cells += [(rest, Role.BAR_REST)] * (width - used)
     for name, share in (("peak", ticks.peak), ("planned", ticks.planned)):
-        if share is not None and share > total - 0.5 / width:
+        at = -1 if share is None else min(width - 1, int(share * width))
+        if at >= used:
             mark, ascii_mark, role = _TICKS[name]
-            at = min(width - 1, max(used, int(share * width)))
             cells[at] = (ascii_mark if is_ascii else mark, role)
     if ticks.limit is not None:
         cells[min(width - 1, int(ticks.limit * width))] = ("|" if is_ascii else "│", Role.MARK_LIMIT)

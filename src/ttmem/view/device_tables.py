@@ -3,20 +3,19 @@
 Where room is scarce, chips of a mesh on which exactly the same is held share their rows.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from types import MappingProxyType
 
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Footprint, KindUsage, PoolUsage
-from ttmem.snapshot.values import ChipName, Device, replace
+from ttmem.snapshot.values import Device, replace
 from ttmem.view.bars import bar
 from ttmem.view.screen import level_of, level_role
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table
-from ttmem.view.texts import UNKNOWN, count_text, ranges_text, share_text, signed_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, devices_word, share_text, signed_text, size_text
 
-_LIST_MOST = 16  # of device numbers, before a list is shortened
 _COUNT_MOST = 999  # of kernels, where four types of them hardly fit side by side
 _WIDE = 112  # from here on there is room for the columns that matter less
 _NONE: Mapping[str, Role] = MappingProxyType({})
@@ -137,33 +136,6 @@ def kernel_table(groups: Sequence[Group], *, width: int | None) -> list[Line]:
         launches, ring = count_text(usage.launch_count), size_text(usage.kernel_ring_bytes)
         rows.append([_title(group), *cells, _maybe(launches), _maybe(ring)])
     return table(columns, rows, width=width, gap=1 if is_tight else 2)
-
-
-def device_word(device: ChipName) -> str:
-    """The shortest name of a device: its index, or what is known instead."""
-    if device.index is not None and not device.is_server_chip:
-        return str(device.index)
-    return clean(device.name) or (device.uuid or "?")
-
-
-def devices_word(devices: Iterable[ChipName], most: int = _LIST_MOST) -> str:
-    """The shortest name of several devices: 0-3,server:0-1,unknown:9; cut beyond so many columns."""
-    indexes: dict[bool, list[int]] = {False: [], True: []}
-    others = []
-    for device in devices:
-        if device.index is None:
-            others.append(device_word(device))
-        else:
-            indexes[device.is_server_chip].append(device.index)
-    server_chips = f"server:{ranges_text(indexes[True])}" if indexes[True] else ""
-    return _shortened(",".join(filter(None, [ranges_text(indexes[False]), server_chips, *others])), most)
-
-
-def _shortened(ranges: str, most: int) -> str:
-    """A long list by its beginning: 1-2,4,7-8,..."""
-    if len(ranges) <= most:
-        return ranges
-    return ranges[: ranges.rindex(",", 0, most - 3) + 1] + "..." if "," in ranges[: most - 3] else ranges
 
 
 def device_title(devices: Sequence[Device], mark: Role | None = None) -> Line:

@@ -14,10 +14,9 @@ from ttmem.analysis.growth import (
     TemporaryReport,
 )
 from ttmem.devices import PLANNED_POOLS, Pool
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
-from ttmem.view.texts import count_text, plural, share_text, signed_text, size_text
+from ttmem.view.texts import count_text, devices_word, name_text, plural, share_text, signed_text, size_text
 
 __all__ = ["growth_page", "leak_page", "temporary_page"]
 
@@ -146,7 +145,7 @@ def _survivor_lines(survivor: Survivor | None, options: PageOptions) -> list[Lin
     what = " ".join(filter(None, [survivor.operation, survivor.tensor]))
     when = f"run {survivor.run}, +{survivor.since_start_ns / 1e9:.3f}s"
     facts = f"first survivor: {when}, {size_text(survivor.size_bytes)} at {survivor.address:#x}"
-    stack = [clean(line) for line in survivor.site.split("\n") if line]
+    stack = [name_text(line, "site") for line in survivor.site.split("\n") if line]
     told = [": ".join(filter(None, [facts, clean(what)])), *(f"  {line}" for line in stack)]
     return [line for text in told for line in wrapped([text], Role.DIM, "  ", options.width)]
 
@@ -190,7 +189,7 @@ def _line_column(options: PageOptions) -> Column:
 
 
 def _line_cell(line: str, options: PageOptions) -> Cell:
-    text = clean(" < ".join(line.split("\n")))
+    text = name_text(line, "site")
     role = Role.PLAIN if text else Role.DIM
     text = text or "not known"
     return cell(text, role) if options.width is None else partial(_clipped, text, role, options.is_ascii)

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 from ttmem.devices import BANKED_POOLS, PLANNED_POOLS, Kind, Pool
 from ttmem.snapshot import KindUsage, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.values import replace
-from ttmem.view.device_tables import device_word, devices_word
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, fitting_count, table, width_of
-from ttmem.view.texts import UNKNOWN, count_text, label_text, pid_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, device_word, devices_word, label_text, pid_text, size_text
 
 # The order in which pools get a column of their own.
 _POOLS = (

@@ -5,10 +5,9 @@ from functools import partial
 
 from ttmem.analysis.growth.diff import ComparedRecording, LineChange, PoolChange, RecordingDiff, above_noise
 from ttmem.analysis.limits import Amount
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
 from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
-from ttmem.view.texts import clock_text, count_text, plural, size_text
+from ttmem.view.texts import clock_text, count_text, devices_word, name_text, plural, size_text
 
 __all__ = ["change_text", "diff_page", "pool_text"]
 
@@ -131,16 +130,12 @@ def _counts(one: LineChange) -> str:
 
 def _names(one: LineChange, by: Sequence[str], options: PageOptions) -> Iterator[Cell]:
     for at, (name, word) in enumerate(zip(one.names, by, strict=True)):
-        text = _one_line(name)
+        text = name_text(name, word)
         if one.was and one.was[at] != name:
-            text += f" (was {_one_line(one.was[at])})"
+            text += f" (was {name_text(one.was[at], word)})"
         role = Role.PLAIN if text else Role.DIM
         text = text or ("no phase" if word == "phase" else _UNKNOWN)
         yield cell(text, role) if options.width is None else partial(_clipped, text, role, options.is_ascii)
-
-
-def _one_line(name: str) -> str:
-    return clean(" < ".join(name.split("\n")))
 
 
 def _clipped(text: str, role: Role, is_ascii: bool, width: int) -> Line:

@@ -2,14 +2,14 @@
 only), sentences for what does not add up and for why figures are not complete, what an allocation is and who asked."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ttmem.devices import BufferLayout
 from ttmem.snapshot import Finding
-from ttmem.snapshot.values import EMBEDDED
+from ttmem.snapshot.values import EMBEDDED, ChipName
 from ttmem.view.table import clean
 
 if TYPE_CHECKING:
@@ -107,6 +107,11 @@ def age_text(age_ns: int | None) -> str:
     return f"{hours // 24} d {hours % 24} h"
 
 
+def whole_age_text(age_ns: int) -> str:
+    """An age in whole units: `2 s`, not `2.31 s`."""
+    return age_text(age_ns) if age_ns >= 60 * 10**9 else f"{max(0, age_ns) // 10**9} s"
+
+
 def ranges_text(numbers: list[int]) -> str:
     """Whole numbers as short ranges: 0-3,7."""
     parts: list[list[int]] = []
@@ -116,6 +121,36 @@ def ranges_text(numbers: list[int]) -> str:
         else:
             parts.append([number, number])
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+_LIST_MOST = 16  # of device numbers, before a list is shortened
+
+
+def device_word(device: ChipName) -> str:
+    """The shortest name of a device: its index, or what is known instead."""
+    if device.index is not None and not device.is_server_chip:
+        return str(device.index)
+    return clean(device.name) or (device.uuid or "?")
+
+
+def devices_word(devices: Iterable[ChipName], most: int = _LIST_MOST) -> str:
+    """The shortest name of several devices: 0-3,server:0-1,unknown:9; cut beyond so many columns."""
+    indexes: dict[bool, list[int]] = {False: [], True: []}
+    others = []
+    for device in devices:
+        if device.index is None:
+            others.append(device_word(device))
+        else:
+            indexes[device.is_server_chip].append(device.index)
+    server_chips = f"server:{ranges_text(indexes[True])}" if indexes[True] else ""
+    return _shortened(",".join(filter(None, [ranges_text(indexes[False]), server_chips, *others])), most)
+
+
+def _shortened(ranges: str, most: int) -> str:
+    """A long list by its beginning: 1-2,4,7-8,..."""
+    if len(ranges) <= most:
+        return ranges
+    return ranges[: ranges.rindex(",", 0, most - 3) + 1] + "..." if "," in ranges[: most - 3] else ranges
 
 
 def pid_text(pid: int, *, is_visible: bool = True) -> str:
@@ -231,6 +266,14 @@ def stack_text(stack: tuple[str, ...], most: int) -> str:
     frames = [frame for frame in stack if _PACKAGES not in frame] or list(stack)
     places = (frame.partition(" ") for frame in frames[:most])
     return " < ".join(f"{place.rpartition('/')[2]}{blank}{function}" for place, blank, function in places)
+
+
+def name_text(name: str, word: str) -> str:
+    """A name in one line; of files their last part, as everywhere on screen. JSON has all of it."""
+    lines = name.split("\n")
+    if word == "site":
+        lines = [line.partition(" ")[0].rpartition("/")[2] + "".join(line.partition(" ")[1:]) for line in lines]
+    return clean(" < ".join(lines))
 
 
 def no_lines_text(reason: str) -> str:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from tests.support.faces.terminals import a_terminal
 from tests.support.processes.children import Actor
+from tests.support.processes.inside import ttmem_inside
 from ttmem.cli.program import program
 from ttmem.collector import Collector
 from ttmem.collector.recorded import keep_incidents
@@ -20,7 +21,7 @@ from ttmem.figures.replay_clock import ReplayClock
 from ttmem.figures.replayed import RecordedFigures
 from ttmem.monitor.feed import frame_of
 from ttmem.monitor.options import Options
-from ttmem.monitor.replay.figures import selected_replay
+from ttmem.monitor.replay import selected_replay
 from ttmem.monitor.settings import Settings
 from ttmem.monitor.state import MonitorState
 from ttmem.recording import Meta, Recording, RecordingWriter
@@ -267,9 +268,9 @@ def test_a_recording_in_which_nothing_happened_is_said_to_be_one(tmp_path: Path)
     with Collector(Places(uid=os.geteuid(), directory=str(tmp_path))) as collector:
         RecordingWriter(path, collector.ledger, meta=Meta()).close()
 
-    done = CliRunner().invoke(program, ["top", "--replay", str(path)], standalone_mode=False)
+    done = ttmem_inside("top", "--replay", str(path), environ=os.environ)
 
-    assert (done.return_value, "nothing has happened in it" in done.output) == (1, True), done.output
+    assert (done.returncode, "nothing has happened in it" in done.stderr) == (1, True), done.stderr
 
 
 def test_the_table_of_a_moment_is_what_the_report_says_of_it(recorded: Recorded) -> None:
@@ -297,6 +298,6 @@ def test_the_table_of_a_moment_is_what_the_report_says_of_it(recorded: Recorded)
     ],
 )
 def test_what_is_asked_wrongly_is_answered_in_one_sentence(recorded: Recorded, arguments: list[str], said: str) -> None:
-    done = CliRunner().invoke(program, ["top", *(one.format(recorded.path) for one in arguments)])
+    done = ttmem_inside("top", *(one.format(recorded.path) for one in arguments), environ=os.environ)
 
-    assert (done.exit_code, said in done.output) == (2, True), done.output
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr

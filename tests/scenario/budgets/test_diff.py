@@ -188,7 +188,7 @@ def test_growth_beyond_a_limit_is_exit_code_five(
     done = ttmem(capsys, "diff", *pair, "--max-growth", limit)
 
     assert done.code == code, done.err
-    assert "model/run.py:10 load" in done.out
+    assert "  run.py:10 load" in done.out
     assert "+1.00 MiB" in done.out
     assert ("grew by more than allowed" in done.out) == (code == 5)
 
@@ -228,7 +228,7 @@ def test_different_boards_are_not_compared(
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["{0}", "/"], 1, "not a recording"),
+        (["{0}", "/"], 2, "not a recording"),
         (["{0}", "{1}", "--by", "colour"], 2, "'colour' is none of site"),
         (["{0}", "{1}", "--max-growth", "5"], 2, "has no unit"),
     ],

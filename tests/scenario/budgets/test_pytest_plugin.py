@@ -73,6 +73,7 @@ def said(result: pytest.RunResult) -> str:
     return str(result.stdout)
 
 
+@pytest.mark.slow
 def test_markers_limit_and_find_leaks_and_sub_processes_count(pytester: pytest.Pytester) -> None:
     result = run(pytester, MARKERS, "--ttmem")
 

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.faces.json_documents import opened
 from tests.support.processes.programs import a_program
 from tests.support.server.server_bytes import alloc, free, kernel_load
@@ -122,6 +124,7 @@ def test_a_port_is_opened_on_request_and_shows_its_number(directory: Path) -> No
             assert json.loads(answer.read())["source"] == f"daemon pid {daemon.pid}"
 
 
+@pytest.mark.slow
 def test_without_request_no_port_is_open(daemon: Daemon) -> None:
     sockets = {os.readlink(f"/proc/{daemon.pid}/fd/{name}") for name in os.listdir(f"/proc/{daemon.pid}/fd")}
     inodes = {link[8:-1] for link in sockets if link.startswith("socket:")}
@@ -138,6 +141,7 @@ def test_ps_asks_the_daemon_and_says_so(daemon: Daemon) -> None:
         assert f"daemon pid {daemon.pid}" in daemon.run("ps").stdout
 
 
+@pytest.mark.slow
 def test_the_log_is_the_only_thing_that_grows_with_events(daemon: Daemon) -> None:
     with daemon.line() as line:
         for _ in range(50):

@@ -80,6 +80,7 @@ def test_what_was_already_said_is_taken_in_before_the_end(daemon: Daemon) -> Non
     assert "    DRAM: 4096000 bytes (4000 KB)\n" in daemon.text()
 
 
+@pytest.mark.slow
 def test_programs_that_never_stop_talking_do_not_delay_the_end(daemon: Daemon) -> None:
     code = (
         "import socket, sys\n"
@@ -103,6 +104,7 @@ def test_programs_that_never_stop_talking_do_not_delay_the_end(daemon: Daemon) -
             talker.wait()
 
 
+@pytest.mark.slow
 def test_open_streams_do_not_delay_the_end_and_are_closed(daemon: Daemon) -> None:
     with daemon.line() as line, a_stream(daemon), a_stream(daemon) as read:
         line.say(*(alloc(number, 4096, device=number) for number in range(300)))  # a snapshot that fills pipes
@@ -141,6 +143,7 @@ def messages_of(directory: Path) -> int:
         connection.close()
 
 
+@pytest.mark.slow
 def test_a_reader_of_the_log_that_leaves_is_no_reason_to_end(directory: Path) -> None:
     reader, writer = os.pipe()
     errors = directory / "errors"
@@ -187,6 +190,7 @@ def test_usr1_prints_what_is_alive_and_ends_nothing(daemon: Daemon) -> None:
         assert line.counters()["dram"] == 4096
 
 
+@pytest.mark.slow
 def test_a_quiet_server_prints_a_page_for_usr1_and_a_block_for_a_message(directory: Path) -> None:
     with a_daemon(directory=directory) as daemon, daemon.line() as line:
         line.say(alloc(0xABC, 4096), Message(Type.DUMP_REMAINING), Message(Type.DUMP_KERNELS))
@@ -201,6 +205,7 @@ def test_a_quiet_server_prints_a_page_for_usr1_and_a_block_for_a_message(directo
         assert "Allocated 4096" not in daemon.text()
 
 
+@pytest.mark.slow
 def test_usr1_comes_from_everywhere_at_once_and_ends_nothing(daemon: Daemon) -> None:
     for _ in range(200):
         daemon.process.send_signal(signal.SIGUSR1)

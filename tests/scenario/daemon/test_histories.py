@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.support.machine.driver_tree import DriverTree
 from tests.support.processes.programs import a_program
 from tests.support.server.server_serving import a_daemon
@@ -27,6 +29,7 @@ def highest(history: History) -> int | None:
     return next((series.highest_bytes for series in history.series if series.pool is Pool.DRAM), None)
 
 
+@pytest.mark.slow
 def test_a_daemon_remembers_what_no_viewer_saw_and_knows_the_drivers_chips(directory: Path) -> None:
     tree = DriverTree(directory / "root")
     tree.chip(0)

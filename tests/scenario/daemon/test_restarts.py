@@ -65,6 +65,7 @@ def test_a_socket_client_is_restored_and_marked_and_gone_when_it_dies(daemon: Da
         assert daemon.figures().used == {}
 
 
+@pytest.mark.slow
 def test_a_client_that_died_meanwhile_is_not_restored(daemon: Daemon) -> None:
     with a_reporter(daemon, alloc(1, 4096)) as reporter:
         assert daemon.terminate() == 0
@@ -105,7 +106,7 @@ def test_a_journal_client_is_exact_after_a_restart(daemon: Daemon) -> None:
         assert (dram(process), process["is_complete"]) == (8192, True)
 
 
-@pytest.mark.parametrize("damage", ["cut", "foreign"])
+@pytest.mark.parametrize("damage", ["cut", pytest.param("foreign", marks=pytest.mark.slow)])
 def test_a_damaged_checkpoint_is_one_line_and_no_reason_to_fail(daemon: Daemon, damage: str) -> None:
     checkpoint = daemon.directory / "j" / "daemon.checkpoint"
     with daemon.line() as line:
@@ -123,6 +124,7 @@ def test_a_damaged_checkpoint_is_one_line_and_no_reason_to_fail(daemon: Daemon, 
     assert by_pid(daemon) == {}
 
 
+@pytest.mark.slow
 def test_only_its_owner_may_read_the_checkpoint(directory: Path) -> None:
     with a_daemon(directory=directory) as daemon, daemon.line() as line:
         line.say(alloc(1, 4096))

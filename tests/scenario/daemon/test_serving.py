@@ -107,6 +107,7 @@ def test_what_a_killed_daemon_left_is_taken_over(directory: Path) -> None:
             assert line.counters()["dram"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "why"), [(0o666, "and nothing answers on it"), (0o600, "and nobody may not connect to it")]
 )
@@ -125,6 +126,7 @@ def test_a_dead_socket_of_another_user_is_an_error(
     assert path.exists()
 
 
+@pytest.mark.slow
 def test_a_living_daemon_of_another_user_is_named(daemon: Daemon, directory: Path, as_nobody: Sequence[str]) -> None:
     directory.chmod(0o1777)
 

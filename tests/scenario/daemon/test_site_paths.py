@@ -33,6 +33,7 @@ def told_by_port(daemon: Daemon, path: str) -> bytes:
         return answer.read() if path not in STREAMS else b"".join(iter(answer.readline, b"\n"))  # the first event
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--show-paths",)], ids=["plain", "show-paths"])
 def test_a_port_names_no_directories_unless_asked_to(directory: Path, flags: tuple[str, ...]) -> None:
     script = directory / "secret" / "project" / "model.py"

@@ -17,7 +17,7 @@ from ttmem.cli.program import run_program
 from ttmem.devices import Pool
 from ttmem.export.perfetto import lanes, write_perfetto
 from ttmem.recording import Ending, Lives, Recording
-from ttmem.recording.timeline import Span, Timeline
+from ttmem.recording.timeline import Timeline, TimelineSpan
 
 ROOT = Path(__file__).parents[3]
 COUNTERS = {"dram": "DRAM", "l1": "L1", "l1_small": "L1_SMALL", "trace": "trace"}
@@ -126,8 +126,8 @@ def test_how_far_it_is_counts_every_event_of_every_way_through(resnet: Played) -
         assert progress.done == progress.total == 3 * recording.row_count
 
 
-def spans(*times: tuple[int, int]) -> list[Span]:
-    return [Span(0, "", began, ended) for began, ended in times]
+def spans(*times: tuple[int, int]) -> list[TimelineSpan]:
+    return [TimelineSpan(0, "", began, ended) for began, ended in times]
 
 
 @pytest.mark.parametrize(
@@ -168,12 +168,12 @@ def test_a_file_is_written_under_its_name_when_it_is_whole(
     [
         (["{run}", "--to", "perfetto", "-o", "{there}"], 2, "there.txt is there already; --force replaces it"),
         (["{run}", "--to", "perfetto", "-o", "{directory}"], 2, "is a directory; give a file to write into"),
-        (["{run}", "--to", "perfetto", "-o", "{directory}/no/file"], 2, "No such file or directory"),
+        (["{run}", "--to", "perfetto", "-o", "{directory}/no/file"], 1, "No such file or directory"),
         (["{run}", "--to", "graph", "-o", "{new}"], 2, "'graph' is not one of"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--from", "+99s"], 2, "outside of the recording"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--from", "+0.01s", "--until", "+0s"], 2, "+0s is before +0.01s"),
         (["{run}", "--to", "perfetto", "-o", "{new}", "--until", "noon"], 2, "'noon' is no moment"),
-        (["{directory}", "--to", "perfetto", "-o", "{new}"], 1, "not a recording"),
+        (["{directory}", "--to", "perfetto", "-o", "{new}"], 2, "not a recording"),
         (["{run}", "--to", "speedscope", "-o", "{new}", "--until", "+0s"], 1, "no pool of any chip held anything then"),
     ],
 )

@@ -21,7 +21,7 @@ import pytest
 from ttmem.metal.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[3]
-QUICK_STRIDES = {"llama-8b": 1600, "killed-midway": 800, "cb-clash": 40}
+QUICK_STRIDES = {"llama-8b": 1600, "cb-clash": 40}
 WHOLE_STRIDES = {"llama-8b": 100, "galaxy-70b": 1000, "leaky": 300, "killed-midway": 100}
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.support.journals.reporters import Nursery, Reporter, a_nursery
 from tests.support.timing.waiting import wait_until
 from ttmem.analysis.room.answers import RoomAnswer
-from ttmem.cli.recorded_answers import Asked, answered
+from ttmem.cli.recorded_answers import RecordedRequest, answered
 from ttmem.collector import Collector
 from ttmem.collector.recorded import Moment
 from ttmem.devices import Pool
@@ -227,7 +227,7 @@ def test_no_answer_about_room_is_sure_of_a_damaged_recording(small: Path, answer
     data[len(data) // 2] ^= 1
     with changed(small, bytes(data)):
         recording = Recording(small)
-        found = answered(answer, Asked(recording, ("site",), None, None, 0)).figures
+        found = answered(answer, RecordedRequest(recording, ("site",), None, None, 0)).figures
 
     assert isinstance(found, RoomAnswer)
     assert found.certainty == "at_least"

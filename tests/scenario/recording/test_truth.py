@@ -11,7 +11,7 @@ import pytest
 from ttmem.metal.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[3]
-QUICK = {"resnet-trace": (60, 2), "leaky": (700, 5)}
+QUICK = {"resnet-trace": (60, 2)}
 SLOW_ROUNDS = {"leaky": 20, "llama-8b": 2, "killed-midway": 2}
 
 

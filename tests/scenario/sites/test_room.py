@@ -27,11 +27,13 @@ def staged(size: str, count: int, stacks: int) -> list[list[object]]:
     return list(documents)
 
 
+@pytest.mark.slow
 @needs_mounts
 def test_four_journals_with_two_thousand_stacks_each_fit_a_containers_shared_memory() -> None:
     assert staged("64m", 4, 2000) == [[2000, 2000, 0, {}, 20_000]] * 4
 
 
+@pytest.mark.slow
 @needs_mounts
 @pytest.mark.parametrize("size", ["16080k", "16100k"])
 def test_a_full_file_system_costs_sites_and_no_figures(size: str) -> None:

@@ -13,7 +13,9 @@ JUDGED = {"ASAN_OPTIONS": "detect_leaks=0", "PYTHONMALLOC": "malloc"}  # every o
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("story", ["shapes", "threads", "fork", "exit"])
+@pytest.mark.parametrize(
+    "story", ["shapes", "threads", *(pytest.param(name, marks=pytest.mark.slow) for name in ("fork", "exit"))]
+)
 def test_every_frame_is_the_interpreters_own(version: str, story: str) -> None:
     assert told([python(version), "-X", "faulthandler"], story, 800, library()) >= 50
 

@@ -65,6 +65,7 @@ def played(name: str, journals: Path, round_count: int) -> dict[str, Any]:
             return journal_document(str(path), file, 10_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "round_count", "line"),
     [("leaky", 2, "workloads/faults.py"), ("llama-8b", 1, "workloads/llama/"), ("cb-clash", 2, "workloads/faults.py")],

@@ -41,6 +41,7 @@ def test_a_client_without_the_switch_says_nothing(daemon: Daemon, program: Path)
     assert asked(daemon.path, [0]) == {}
 
 
+@pytest.mark.slow
 def test_a_client_that_started_before_the_server_is_heard_once_it_is_there(daemon: Daemon, program: Path) -> None:
     daemon.terminate()
     with a_client(program, daemon.path) as client:

@@ -88,12 +88,13 @@ def _restored(daemon: Daemon, line: Line, end: str) -> None:
     assert (row["is_complete"], row["reason"]) == (False, "restored")
 
 
-@pytest.mark.parametrize("end", ["SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("end", [pytest.param("SIGTERM", marks=pytest.mark.slow), "SIGKILL"])
 def test_what_socket_clients_held_is_restored_after_a_restart_and_marked(daemon: Daemon, end: str) -> None:
     with daemon.line() as line:
         _restored(daemon, line, end)
 
 
+@pytest.mark.slow
 def test_a_restored_process_goes_on_where_it_was(daemon: Daemon) -> None:
     with daemon.line() as line:
         _restored(daemon, line, "SIGTERM")
@@ -102,6 +103,7 @@ def test_a_restored_process_goes_on_where_it_was(daemon: Daemon) -> None:
         assert line.counters() == {"dram": 1001, "l1": 0, "l1_small": 4, "trace": 0, "cb": 600, "kernel": 9_203_712}
 
 
+@pytest.mark.slow
 def test_a_restored_buffer_has_as_many_holders_as_before(daemon: Daemon) -> None:
     with daemon.line() as line:
         line.say(alloc(1, 1000), alloc(1, 1000), alloc(1, 1000))
@@ -169,6 +171,7 @@ def test_a_process_that_begins_with_the_socket_and_goes_on_with_a_journal_is_sho
         assert row["findings"].get("two_sources") == 1
 
 
+@pytest.mark.slow
 def test_a_reader_of_snapshots_that_never_reads_slows_no_client(daemon: Daemon) -> None:
     with socket.socket(socket.AF_UNIX) as slow, daemon.line() as line:
         slow.connect(str(daemon.directory / "j" / "daemon.sock"))

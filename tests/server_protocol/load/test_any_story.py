@@ -95,7 +95,7 @@ def _order_of(message: Message) -> str:
     return order(Type(message.type), message.device, message.size, message.kind, message.id)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 6))])
 def test_a_story_of_several_processes_comes_out_as_the_model_says(program: Path, engine: Engine, seed: int) -> None:
     with ExitStack() as stage:
         story = Story(seed, program, engine, stage)

@@ -84,6 +84,7 @@ def test_everything_the_default_client_reported_is_in_the_log(talkative: Daemon)
     assert "Missed" not in talkative.text()
 
 
+@pytest.mark.slow
 def test_everything_reported_to_a_graph_tracker_is_in_the_log(talkative: Daemon) -> None:
     process = subprocess.Popen(
         command_of("models.counted"),

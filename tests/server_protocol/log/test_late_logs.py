@@ -56,6 +56,7 @@ def test_what_a_program_holds_when_the_server_starts_is_marked() -> None:
     assert "Missed" not in text
 
 
+@pytest.mark.slow
 def test_what_socket_clients_held_when_the_server_ended_is_marked() -> None:
     with a_daemon("--log-events") as daemon, daemon.line() as line:
         line.say(kernel_load(1, 57_344, kind=1), alloc(0xABC, 2048, device=2))

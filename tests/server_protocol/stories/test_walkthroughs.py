@@ -150,6 +150,7 @@ def test_buffers_are_shown_in_the_lines_that_the_allocation_servers_scripts_read
     assert told[5].startswith(f"⚠ [PID {US}] Deallocation for unknown buffer 0x99 on device 2 (")
 
 
+@pytest.mark.slow
 def test_an_l1_peak_is_shown_with_its_time_and_its_buffers(talkative: Daemon) -> None:
     with talkative.line() as line:
         line.say(*(alloc(id, 307_200, kind=1) for id in range(42)))
@@ -159,6 +160,7 @@ def test_an_l1_peak_is_shown_with_its_time_and_its_buffers(talkative: Daemon) ->
     assert re.fullmatch(r"\[\d+ms\] L1 Peak on device 0: 12 MB \(4\d buffers\)", lines[-1])
 
 
+@pytest.mark.slow
 def test_every_program_has_its_own_l1_peaks_counted_from_its_own_start(
     talkative: Daemon, client_of: ClientMaker
 ) -> None:
@@ -218,6 +220,7 @@ DUMPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--log-events", "--quiet"])
 @pytest.mark.parametrize("type", DUMPS)
 def test_a_dump_goes_to_the_servers_log_and_nothing_to_the_asker(type: Type, option: str) -> None:
@@ -235,6 +238,7 @@ def test_a_dump_goes_to_the_servers_log_and_nothing_to_the_asker(type: Type, opt
         assert line.counters()["dram"] == 4096 + 2048
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--log-events", "--quiet"])
 def test_a_dump_of_nothing_says_that_nothing_remains(option: str) -> None:
     with a_daemon(option) as daemon, daemon.line() as line:
@@ -243,6 +247,7 @@ def test_a_dump_of_nothing_says_that_nothing_remains(option: str) -> None:
     assert "Total tracked allocations: 0" in text
 
 
+@pytest.mark.slow
 def test_the_end_of_a_process_is_shown_in_the_same_words_by_a_quiet_server(client_of: ClientMaker) -> None:
     with a_daemon("--quiet") as daemon:
         client = client_of(daemon)

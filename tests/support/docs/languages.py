@@ -91,7 +91,7 @@ def _console(block: Block, shell: Shell) -> None:
 
 def _python(block: Block, shell: Shell) -> str:
     (shell.directory / "example.py").write_text(block.text, encoding="utf-8")
-    return _checked("TTMEM=1 python example.py", shell, block.place)
+    return _checked("python example.py", shell, block.place)
 
 
 def _compiled(block: Block, shell: Shell) -> str:

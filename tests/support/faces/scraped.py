@@ -17,7 +17,7 @@ from ttmem.tracking import Cache, CacheOutcome, Stall
 Labels = frozenset[tuple[str, str]]
 Samples = dict[tuple[str, Labels], float]
 SECOND_NS = 1_000_000_000
-SERVICE = Service(True, "1.2.3", NOON_NS - 60 * SECOND_NS, NOON_NS + SECOND_NS // 4, dropped_line_count=3)
+SERVICE = Service("1.2.3", NOON_NS - 60 * SECOND_NS, dropped_line_count=3)
 CLASSIC = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 NOTHING = Lifetime({}, Intake(), Intake())
@@ -39,7 +39,7 @@ def a_lifetime(*numbers: int) -> Lifetime:
 
 
 def rows_of(snapshot: Snapshot, lifetime: Lifetime = NOTHING, extras: Extras | None = None) -> Page:
-    return page_of(overview_of(snapshot), lifetime, SERVICE, extras or Extras())
+    return page_of(overview_of(snapshot), lifetime, SERVICE, extras or Extras(), now_ns=NOON_NS + SECOND_NS // 4)
 
 
 def text_of(page: Page, accept: str = CLASSIC) -> str:

@@ -73,6 +73,8 @@ class RefusingChip:
         core_bytes: int,
         allocation: Allocation = Allocation.PER_CORE,
         buffer_type: BufferType = BufferType.L1,
+        *,
+        sub_device: int | None = None,
     ) -> BufferSpec:
         places = CoreRanges.parse(cores)
         row_bytes = gcd(core_bytes, KIB)
@@ -86,6 +88,7 @@ class RefusingChip:
             shard=(rows, row_bytes),
             cores=places,
             allocation=allocation,
+            sub_device=sub_device,
         )
 
     # What is done
@@ -154,8 +157,9 @@ class RefusingChip:
     def _incident(self, spec: BufferSpec, refusal: OutOfDeviceMemory, line: str | None, **more: object) -> Incident:
         figures, memory = refusal.statistics, spec.buffer_type.name.lower()
         is_per_core = spec.allocation is Allocation.PER_CORE
-        begin = self.allocator.base_address(spec.buffer_type)
-        cores = str(CoreRanges.at(*spec.sharding.places)) if is_per_core and spec.sharding else None
+        space = self.allocator.space_of(spec)
+        places = spec.sharding.places if is_per_core and spec.sharding else space.cores
+        cores = str(CoreRanges.at(*places)) if places else None
         known: dict[str, object] = {
             "number": 1,
             "kind": "out_of_memory",
@@ -167,13 +171,13 @@ class RefusingChip:
             "is_of_text": True,
             "requested_bytes": refusal.requested_bytes,
             "requested_per_bank_bytes": refusal.per_bank_bytes,
-            "free_bytes": figures.free_bytes * figures.bank_count,
-            "largest_free_bytes": figures.largest_free_bytes * figures.bank_count,
+            "free_bytes": figures.free_bytes * refusal.bank_count,
+            "largest_free_bytes": figures.largest_free_bytes * refusal.bank_count,
             "free_per_bank_bytes": figures.free_bytes,
             "largest_free_per_bank_bytes": figures.largest_free_bytes,
             "bank_count": refusal.bank_count,
-            "space_begin_address": begin,
-            "space_end_address": begin + figures.bank_bytes,
+            "space_begin_address": space.begin,
+            "space_end_address": space.end,
             "cores": cores,
             "site": None if line is None else site(line),
             "text": str(refusal),

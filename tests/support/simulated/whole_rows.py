@@ -6,12 +6,12 @@ from tests.support.flat_rows.processes import FlatContext, snapshot_from_rows
 from tests.support.simulated.figures import HOST
 from tests.support.simulated.timeless import timeless
 from ttmem._native import Ledger, testing
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows import SnapshotContext, Snapshots
 from ttmem.collector.rows.sums import overview_of
 from ttmem.snapshot import PoolUsage, Snapshot, replace
 
-FLAT_CONTEXT = FlatContext(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=bank_sizes().get)
+FLAT_CONTEXT = FlatContext(source="a test", places=("/here",), host=HOST, user_of=str, sizes_of=BANK_SIZES.get)
 CONTEXT = SnapshotContext(source="a test", places=("/here",), host=HOST, user_of=str)
 ARCHITECTURES = ("wormhole_b0", "blackhole")
 TRIES = 1000
@@ -24,7 +24,7 @@ class WholeRows:
         self._ledger = ledger
         self._snapshots = Snapshots(ledger)
         for arch in ARCHITECTURES:
-            sizes = bank_sizes().get(arch)
+            sizes = BANK_SIZES.get(arch)
             assert sizes is not None
             ledger.set_bank_sizes(arch, *sizes)
 

@@ -6,12 +6,16 @@
     {"do": "blocks"}                                                                        the table of each memory
     {"do": "operation", "name": "add", "side": 512, "mode": "NORMAL"}                       what it lays out in L1
     {"do": "program", "buffers": [...], "last_core": [7, 7]}                                the same
+    {"do": "sub_devices", "cores": [[0, 0, 3, 3], ...], "l1": 65536}    loads them, each with L1 of its own; of none the
+                                                                        end. Needs `sub_devices.cpp` preloaded
 
 A step is `alloc` (a tensor), `direct` (a buffer with a direction), `free`, or of a trace `begin`, `end`, `release`. Its
 answer has the address, or those on each core of each chip, or the words of the refusal, or what the release lacks; and
-the figures of its memory afterwards: banks, then per bank size, allocated, free, largest free.
+the figures of its memory afterwards: banks, then per bank size, allocated, free, largest free. A tensor may be
+asked of a `sub_device`.
 """
 
+import ctypes
 import importlib
 import json
 import os
@@ -48,6 +52,7 @@ class Driver:
         self.traces: dict[int, Any] = {}
         self.directed: DirectedBuffers | None = None
         self.launches: Launches | None = None
+        self.chosen_sub_device: int | None = None
 
     def answer(self, request: Request) -> Answer | list[Answer]:
         if request["do"] == "steps":
@@ -58,6 +63,7 @@ class Driver:
             "blocks": self._blocks,
             "operation": self._launch,
             "program": self._launch,
+            "sub_devices": self._load_sub_devices,
         }
         return does[request["do"]](request)
 
@@ -82,6 +88,24 @@ class Driver:
             "first_cb_address": ttnn._ttnn.reports.get_device_info(self.mesh).address_at_first_l1_cb_buffer,
             "views": {name: self._view(name) for name in VIEWED},
         }
+
+    def _load_sub_devices(self, request: Request) -> Answer:
+        ttnn = self.ttnn
+        try:
+            if not request["cores"]:
+                self.mesh.clear_loaded_sub_device_manager()
+                return {}
+            devices = [ttnn.SubDevice([self._cores([four])]) for four in request["cores"]]
+            self.mesh.load_sub_device_manager(self.mesh.create_sub_device_manager(devices, request["l1"]))
+        except RuntimeError as refused:
+            return {"refused": reason(str(refused))}
+        return {}
+
+    def _cores(self, corners: list[list[int]]) -> Any:
+        ttnn = self.ttnn
+        return ttnn.CoreRangeSet(
+            [ttnn.CoreRange(ttnn.CoreCoord(*four[:2]), ttnn.CoreCoord(*four[2:])) for four in corners]
+        )
 
     def _close(self, _request: Request) -> Answer:
         self.tensors.clear()
@@ -130,6 +154,7 @@ class Driver:
         if setter and not hasattr(ttnn.MemoryConfig, setter):
             return {"lacking": setter}
         tensor_layout = ttnn.TILE_LAYOUT if step["is_tiled"] else ttnn.ROW_MAJOR_LAYOUT
+        self._choose_sub_device(step.get("sub_device"))
         try:
             tensor = ttnn.empty(
                 step["shape"],
@@ -140,10 +165,17 @@ class Driver:
             )
         except RuntimeError as refused:
             return {"refused": reason(str(refused))}
+        finally:
+            self._choose_sub_device(None)
         self.tensors[step["id"]] = tensor
         if step.get("allocation") == "PER_CORE":
             return {"addresses": self._core_addresses(tensor, step)}
         return {"address": tensor.buffer_address()}
+
+    def _choose_sub_device(self, number: int | None) -> None:
+        if self.chosen_sub_device != number:
+            ctypes.c_int.in_dll(ctypes.CDLL(None), "ttmem_test_sub_device").value = -1 if number is None else number
+            self.chosen_sub_device = number
 
     def _core_addresses(self, tensor: Any, step: Request) -> list[list[int]]:
         """Chip after chip, on each core of the step."""
@@ -163,9 +195,7 @@ class Driver:
         if "shard" not in step:
             return ttnn.MemoryConfig(layout, buffer_type)
         corners = step.get("ranges") or [[0, 0, step["grid"][0] - 1, step["grid"][1] - 1]]
-        cores = ttnn.CoreRangeSet(
-            [ttnn.CoreRange(ttnn.CoreCoord(*four[:2]), ttnn.CoreCoord(*four[2:])) for four in corners]
-        )
+        cores = self._cores(corners)
         orientation = "COL_MAJOR" if step.get("is_by_columns") else "ROW_MAJOR"
         shard = ttnn.ShardSpec(cores, step["shard"], getattr(ttnn.ShardOrientation, orientation))
         config = ttnn.MemoryConfig(layout, buffer_type, shard)

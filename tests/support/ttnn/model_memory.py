@@ -44,7 +44,7 @@ class Model:
         except MetalError as refused:
             return {"refused": str(refused), "view": self.view(step["type"])}
         self._live[step["id"]] = placement
-        if placement.cores:
+        if placement.cores and not placement.address:
             return {"addresses": [list(chip) for chip in placement.core_addresses], "view": self.view(step["type"])}
         return {
             "address": placement.address,
@@ -69,6 +69,7 @@ def spec_of(step: Step) -> BufferSpec:
         grid=(grid[0], grid[1]) if grid else None,
         cores=cores_of(step) if "ranges" in step else None,
         allocation=Allocation[step.get("allocation", "LOCKSTEP")],
+        sub_device=step.get("sub_device"),
     )
 
 

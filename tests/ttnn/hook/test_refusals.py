@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.hooked.core_buffers import on_cores
 from tests.support.hooked.process import Hooked, StartedHooked
+from tests.support.ttnn.stock import RELEASE
+from ttmem.tracking import RefusalKind
 
 ROOT = Path(__file__).parents[3]
 KIB = 1024
@@ -121,6 +123,32 @@ def test_a_clash_is_an_incident_with_the_figures_of_its_words(release: str, hook
     assert incident["lowest_buffer_address"] == lowest["address"]
     assert (incident["cores"], incident["is_of_text"]) == ("0,0-1,1", True)
     assert said in incident["text"]
+
+
+@pytest.mark.parametrize("release", [RELEASE, "0.80.0", "0.78.0"])
+def test_a_clash_names_the_operation_that_was_to_be_launched_for_the_first_time(
+    release: str, hooked_of: StartedHooked
+) -> None:
+    hooked = hooked_of("n150", release=release)
+    with hooked.opened():
+        everything = {
+            "op": "alloc",
+            "id": 1,
+            "type": "L1",
+            "dtype": "uint8",
+            "is_tiled": False,
+            "shape": [56, 1355 * KIB],
+        }
+        shards = {"layout": "HEIGHT_SHARDED", "ranges": [[0, 0, 7, 6]], "shard": [1, 1355 * KIB]}
+        hooked.runtime.steps([everything | shards])
+        said = hooked.ask({"do": "calls", "calls": ["ttnn.add(x, y)"]})["failed"]["ttnn.add(x, y)"]
+        incident = incidents_of(hooked)[-1]
+        hooked.runtime.steps([{"op": "free", "id": 1, "type": "L1"}])
+
+    assert "clash with L1 buffers" in said
+    assert incident["kind"] == RefusalKind.CLASH.number
+    assert incident["operation"] == "ttnn.add"
+    assert "BinaryNgDeviceOperation" in incident["site"]
 
 
 @pytest.mark.parametrize("release", ["0.80.0", "0.78.0"])

@@ -1,6 +1,7 @@
 """Made-up refusals with known answers: the set to free is the one that the model's own allocator needs, and no smaller
 one will do, tried one by one."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ import pytest
 from tests.support.metal.refused_memory import KIB, MIB, RefusingChip
 from ttmem.analysis import Cause, Explanation, explain
 from ttmem.devices import BufferType
-from ttmem.metal import Allocation
+from ttmem.metal import Allocation, CoreRanges
 from ttmem.metal.memory import BufferSpec
 
 
@@ -192,11 +193,74 @@ def hybrid_on_many_cores() -> Refusal:
     return Refusal(chip, chip.l1(1000 * KIB), "cores_in_the_way", {"spill1", "spill2"}, "moe.py:2 spill")
 
 
+def sharded_on_fewer_cores() -> Refusal:
+    """The runtime counts the shards of what was asked for; every bank gives up a block all the same."""
+    chip = RefusingChip()
+    for name, kib in (("mask", 60), ("attention", 430)):
+        chip.hold(name, chip.on_cores("0,0-7,6", kib * KIB, Allocation.LOCKSTEP), f"model.py:{kib} {name}")
+    asked = chip.on_cores("0,0-7,6", 1100 * KIB, Allocation.LOCKSTEP)
+    return Refusal(chip, asked, "full", {"attention"}, "model.py:430 attention")
+
+
+def sharded_on_fewer_cores_beside_flags() -> Refusal:
+    """All that is alive is smaller than a block."""
+    chip = RefusingChip()
+    for number in range(3):
+        chip.hold(f"large{number}", chip.l1(400 * KIB))
+        chip.hold(f"flag{number}", chip.on_cores("0,0-7,6", 4, Allocation.LOCKSTEP), f"model.py:{number} flags")
+    chip.free(*(f"large{number}" for number in range(3)))
+    asked = chip.on_cores("0,0-7,6", 700 * KIB, Allocation.LOCKSTEP)
+    return Refusal(chip, asked, "fragmented", {"flag1"}, "model.py:0 flags")
+
+
+SUB_DEVICES = ["0,0-3,3", "4,0-7,3"]
+
+
+def with_sub_devices() -> RefusingChip:
+    """Two of 16 cores, each with 256 KiB of its own."""
+    chip = RefusingChip()
+    chip.allocator.load_sub_devices([CoreRanges.parse(cores) for cores in SUB_DEVICES], 256 * KIB)
+    return chip
+
+
+def of_a_sub_device(chip: RefusingChip, number: int, core_bytes: int) -> BufferSpec:
+    return chip.on_cores(SUB_DEVICES[number], core_bytes, Allocation.LOCKSTEP, sub_device=number)
+
+
+def sub_device() -> Refusal:
+    """The other sub-device holds the same addresses, and the mesh those above: neither is in the way."""
+    chip = with_sub_devices()
+    chip.hold("weights", chip.l1(900 * KIB), "model.py:12 load")
+    chip.hold("neighbour", of_a_sub_device(chip, 1, 240 * KIB), "expert.py:9 other")
+    chip.hold("cache", of_a_sub_device(chip, 0, 40 * KIB), "expert.py:20 cache")
+    chip.hold("scratch", of_a_sub_device(chip, 0, 150 * KIB), "expert.py:8 scratch")
+    return Refusal(chip, of_a_sub_device(chip, 0, 200 * KIB), "full", {"scratch"}, "expert.py:8 scratch")
+
+
+def fragmented_sub_device() -> Refusal:
+    chip = with_sub_devices()
+    chip.hold("neighbour", of_a_sub_device(chip, 0, 250 * KIB), "expert.py:9 other")
+    chip.hold("gap", of_a_sub_device(chip, 1, 100 * KIB), "expert.py:30 gap")
+    chip.hold("flag", of_a_sub_device(chip, 1, 32), "expert.py:31 flag")
+    chip.free("gap")
+    return Refusal(chip, of_a_sub_device(chip, 1, 200 * KIB), "fragmented", {"flag"}, "expert.py:31 flag")
+
+
+def mesh_above_its_sub_devices() -> Refusal:
+    """What sub-devices hold lies below the addresses of the mesh, and freeing it would not help."""
+    chip = with_sub_devices()
+    chip.hold("expert", of_a_sub_device(chip, 0, 250 * KIB), "expert.py:8 scratch")
+    chip.hold("mask", chip.l1(60 * KIB), "model.py:31 masks")
+    chip.hold("attention", chip.l1(600 * KIB), "model.py:77 attention")
+    return Refusal(chip, chip.l1(700 * KIB), "full", {"attention"}, "model.py:77 attention")
+
+
 REFUSALS: list[Callable[[], Refusal]] = [
     *(fragmented_dram, one_big_holder, leak, leak_of_most, floor_pinned_by_four_bytes, fewest_bytes_of_equal_sets),
     *(three_must_go, more_than_there_is, binary_in_the_way, only_traces, trace_region, two_allocators, mesh_of_eight),
     *(blackhole, per_core, per_core_two_lines, per_core_one_for_all, hybrid_with_a_large_free_block),
-    hybrid_on_many_cores,
+    *(sharded_on_fewer_cores, sharded_on_fewer_cores_beside_flags),
+    *(hybrid_on_many_cores, sub_device, fragmented_sub_device, mesh_above_its_sub_devices),
 ]
 
 
@@ -229,16 +293,43 @@ def test_the_holes_are_those_of_the_model(make: Callable[[], Refusal]) -> None:
     refusal = make()
     found = explained(refusal)
     figures = refusal.chip.allocator.statistics(refusal.asked.buffer_type)
+    space = refusal.chip.allocator.space_of(refusal.asked)
 
     for line in found.lines:
-        assert line.begin_address == refusal.chip.allocator.base_address(refusal.asked.buffer_type)
-        assert line.end_address - line.begin_address == figures.bank_bytes
-        assert sum(stretch.size_bytes for stretch in line.stretches) == figures.bank_bytes
-    if refusal.cause != "cores_in_the_way" and not found.incident.is_per_core:
+        assert (line.begin_address, line.end_address) == (space.begin, space.end)
+        assert sum(stretch.size_bytes for stretch in line.stretches) == space.end - space.begin
+    if space.cores:
+        [line] = found.lines
+        assert line.cores == SUB_DEVICES[refusal.asked.sub_device or 0]
+    elif refusal.cause != "cores_in_the_way" and not found.incident.is_per_core:
         [line] = found.lines
         assert (line.free_bytes, line.largest_free_bytes) == (figures.free_bytes, figures.largest_free_bytes)
         assert line.hole_count == sum(not block.is_allocated for block in _blocks(refusal))
     assert found.notes == ()
+
+
+@pytest.mark.parametrize("make", REFUSALS)
+def test_each_buffer_has_its_size_in_a_bank(make: Callable[[], Refusal]) -> None:
+    refusal = make()
+    found = explained(refusal)
+    held = refusal.chip.held.values()
+    of_line = {one.line: one.placement.block_bytes for one in held if one.line}
+    lines = Counter(one.line for one in held)
+
+    sizes = {holder.name: holder.size_bytes for holder in found.holders if holder.name and lines[holder.name] == 1}
+    assert sizes == {name: of_line[name] for name in sizes}
+
+
+def test_the_line_of_a_sub_device_has_its_own_buffers_alone() -> None:
+    chip = sub_device().chip
+    found = explain(chip.refused(of_a_sub_device(chip, 0, 200 * KIB), "expert.py:40 step"))
+    [line] = found.lines
+
+    assert (line.cores, line.core_count) == ("0,0-3,3", 16)
+    assert line.end_address - line.begin_address == 256 * KIB
+    assert line.begin_address == chip.allocator.base_address(BufferType.L1) - 256 * KIB
+    assert line.free_bytes == (256 - 150 - 40) * KIB
+    assert {holder.name for holder in found.holders} == {"expert.py:8 scratch", "expert.py:20 cache"}
 
 
 def _blocks(refusal: Refusal) -> list:  # type: ignore[type-arg]

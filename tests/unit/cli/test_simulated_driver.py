@@ -2,8 +2,12 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from tests.support.simulated.figures import a_busy_snapshot
+from ttmem.cli.demonstration import driver_tree
 from ttmem.cli.demonstration.directories import apart_from
 from ttmem.cli.demonstration.driver_tree import beat, write_tree
 from ttmem.snapshot.identity import chip_of
@@ -30,6 +34,19 @@ def test_chips_on_the_bus_are_known_by_their_ids_with_all_a_driver_knows(tmp_pat
     assert (chip.fan, chip.thermal_trip_count) == (None, None)  # no Wormhole has them
     assert chip.pids == tuple(sorted({process.pid for process in snapshot.live if process.devices} - {os.getpid()}))
     assert not chip.notes
+
+
+def test_heartbeats_go_on_from_one_demo_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beats = []
+    for at, name in ((1000.0, "first"), (1003.5, "second")):
+        monkeypatch.setattr(driver_tree, "time", SimpleNamespace(monotonic=lambda at=at: at))
+        driver_tree.write_tree(str(tmp_path / name), a_busy_snapshot())
+        files = sorted((tmp_path / name).glob("sys/devices/*/*/tenstorrent/*/tt_heartbeat"))
+        beats += [int(path.read_text()) for path in files]
+
+    first, second = beats[: len(beats) // 2], beats[len(beats) // 2 :]
+    assert first
+    assert [after - before for before, after in zip(first, second, strict=True)] == [3] * len(first)
 
 
 def test_heartbeats_that_move_are_not_marked_and_one_that_stands_still_is(tmp_path: Path) -> None:

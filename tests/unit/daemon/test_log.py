@@ -59,8 +59,7 @@ def stage() -> Iterator[Stage]:
     one = Stage()
     yield one
     os.close(one.reader)
-    one.log.close(2)
-    if one.log.has_ended:
+    if one.log.close(2):
         os.close(one.writer)
 
 
@@ -126,8 +125,7 @@ def test_a_reader_that_left_is_reported_once_and_then_forgotten(stage: Stage) ->
         wait_until(lambda: not stage.lines.text)
 
     wait_until(lambda: stage.warnings)
-    stage.log.close(2)
-    assert stage.log.has_ended
+    assert stage.log.close(2)
     assert stage.warnings == ["the log has no reader any more (Broken pipe); serving on without it"]
 
 
@@ -152,9 +150,8 @@ def test_closing_prints_what_is_left(stage: Stage) -> None:
     stage.log.start("ready")
     stage.lines.add(b"last event\n")
     stage.log.say("last words")
-    stage.log.close(2)
 
-    assert stage.log.has_ended
+    assert stage.log.close(2)
     assert sorted(os.read(stage.reader, 1000).splitlines()) == [b"last event", b"last words", b"ready"]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ttmem.figures.replay_clock import ReplayClock, ReplayMark
 from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame
-from ttmem.monitor.replay.line import replay_line
+from ttmem.monitor.parts.replay_line import replay_line
 from ttmem.view.table import Role
 
 SECOND = 1_000_000_000

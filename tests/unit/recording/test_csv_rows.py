@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from ttmem.recording.csv_rows import Field, Form, csv_rows, wall_times
+from ttmem.recording.csv_rows import ColumnForm, CsvColumn, csv_rows, wall_times
 
 
 def words(*numbers: int) -> bytes:
@@ -17,11 +17,11 @@ CLOCKS = words(100, 1_000, 200, (1 << 64) - 50)  # from 100 on a thousand more, 
 def test_every_form_of_a_field() -> None:
     lines = csv_rows(
         [
-            Field(words(0, 7, (1 << 64) - 1), Form.NUMBER),
-            Field(words(0, 7, 8), Form.NUMBER_OR_NONE),
-            Field(words(1, 0, 1), Form.TEXT, [b"", b'"a, ""b"""']),
-            Field(words(99, 0, 250), Form.WALL_TIME, CLOCKS),
-            Field(words(0, 3, 0xFFFF_FFFF_FFFF), Form.PROGRAM),
+            CsvColumn(words(0, 7, (1 << 64) - 1), ColumnForm.NUMBER),
+            CsvColumn(words(0, 7, 8), ColumnForm.NUMBER_OR_NONE),
+            CsvColumn(words(1, 0, 1), ColumnForm.TEXT, [b"", b'"a, ""b"""']),
+            CsvColumn(words(99, 0, 250), ColumnForm.WALL_TIME, CLOCKS),
+            CsvColumn(words(0, 3, 0xFFFF_FFFF_FFFF), ColumnForm.PROGRAM),
         ]
     )
 
@@ -39,11 +39,11 @@ def test_times_since_boot_become_times_since_1970_by_the_clock_of_then() -> None
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ([Field(words(2), Form.TEXT, [b"", b"a"])], "not in its table"),
-        ([Field(words(1, 2), Form.NUMBER), Field(words(1), Form.NUMBER)], "different lengths"),
-        ([Field(words(1), Form.WALL_TIME, b"")], "no pair of clocks"),
+        ([CsvColumn(words(2), ColumnForm.TEXT, [b"", b"a"])], "not in its table"),
+        ([CsvColumn(words(1, 2), ColumnForm.NUMBER), CsvColumn(words(1), ColumnForm.NUMBER)], "different lengths"),
+        ([CsvColumn(words(1), ColumnForm.WALL_TIME, b"")], "no pair of clocks"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(fields: list[Field], said: str) -> None:
+def test_what_does_not_fit_together_is_refused(fields: list[CsvColumn], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         csv_rows(fields)

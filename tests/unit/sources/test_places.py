@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ttmem.sources import Place, Places, Roots, procfs
+from ttmem.sources import Place, Places, Roots
+from ttmem.sources.namespaces import MountNamespaces
 
 
 def roots_in(folder: Path) -> Roots:
@@ -152,7 +153,7 @@ def test_threads_that_look_at_once_look_around_once(tmp_path: Path, monkeypatch:
     is_looking, has_come = threading.Event(), threading.Event()
     looked: list[str] = []
 
-    def others(namespaces: procfs.MountNamespaces) -> list[int]:
+    def others(namespaces: MountNamespaces) -> list[int]:
         looked.append(threading.current_thread().name)
         is_looking.set()
         has_come.wait()
@@ -163,7 +164,7 @@ def test_threads_that_look_at_once_look_around_once(tmp_path: Path, monkeypatch:
             has_come.set()
         return 100.0
 
-    monkeypatch.setattr(procfs.MountNamespaces, "others", others)
+    monkeypatch.setattr(MountNamespaces, "others", others)
     places = Places(uid=0, roots=roots_in(tmp_path), clock=clock)
     threads = [threading.Thread(target=places.listed, name=name) for name in ("first", "second")]
     interval = sys.getswitchinterval()

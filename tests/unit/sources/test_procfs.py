@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttmem.sources import procfs
+from ttmem.sources.namespaces import MountNamespaces
 from ttmem.sources.procfs import read_host, user_name
 
 
@@ -84,13 +85,13 @@ def test_of_each_other_mount_namespace_one_process_is_listed(tmp_path: Path) -> 
     for pid, namespace in (("self", 1), (1, 1), (30, 2), (7, 2), (9, 3)):
         in_namespace(tmp_path, pid, namespace)
 
-    assert procfs.MountNamespaces(tmp_path).others() == [7, 9]
+    assert MountNamespaces(tmp_path).others() == [7, 9]
 
 
 def test_a_young_process_that_moves_into_a_container_is_noticed_at_once(tmp_path: Path) -> None:
     in_namespace(tmp_path, "self", 1)
     in_namespace(tmp_path, 7, 1)
-    namespaces = procfs.MountNamespaces(tmp_path)
+    namespaces = MountNamespaces(tmp_path)
     before = namespaces.others()
     in_namespace(tmp_path, 7, 2)
 
@@ -100,7 +101,7 @@ def test_a_young_process_that_moves_into_a_container_is_noticed_at_once(tmp_path
 def test_an_old_process_that_moves_is_noticed_after_a_while(tmp_path: Path) -> None:
     in_namespace(tmp_path, "self", 1)
     in_namespace(tmp_path, 7, 1)
-    namespaces = procfs.MountNamespaces(tmp_path)
+    namespaces = MountNamespaces(tmp_path)
     for _ in range(10):
         namespaces.others()
     in_namespace(tmp_path, 7, 2)
@@ -113,7 +114,7 @@ def test_an_old_process_that_moves_is_noticed_after_a_while(tmp_path: Path) -> N
 def test_a_pid_that_is_used_again_is_looked_at_again(tmp_path: Path) -> None:
     in_namespace(tmp_path, "self", 1)
     in_namespace(tmp_path, 7, 1)
-    namespaces = procfs.MountNamespaces(tmp_path)
+    namespaces = MountNamespaces(tmp_path)
     for _ in range(10):
         namespaces.others()
     (tmp_path / "7").rename(tmp_path / "gone")
@@ -131,7 +132,7 @@ def test_processes_are_listed_only_when_it_is_not_known_which_are_new(
     last_pid.write_text("30\n")
     for pid, namespace in (("self", 1), (1, 1), (7, 2), (30, 2)):
         in_namespace(tmp_path, pid, namespace)
-    namespaces = procfs.MountNamespaces(tmp_path)
+    namespaces = MountNamespaces(tmp_path)
     assert namespaces.others() == [7]
     listed: list[object] = []
     real = os.listdir
@@ -164,7 +165,7 @@ def test_what_is_listed_is_what_a_first_look_would_list(story: list[tuple[int, i
         (proc / "sys" / "kernel").mkdir(parents=True)
         in_namespace(proc, "self", 1)
         (proc / "sys" / "kernel" / "ns_last_pid").write_text("1\n")
-        namespaces = procfs.MountNamespaces(proc)
+        namespaces = MountNamespaces(proc)
         for pid, namespace in story:
             is_new = not (proc / str(pid)).exists()
             if not namespace:
@@ -175,4 +176,4 @@ def test_what_is_listed_is_what_a_first_look_would_list(story: list[tuple[int, i
                 (proc / "sys" / "kernel" / "ns_last_pid").write_text(f"{pid}\n")
             namespaces._young.update(dict.fromkeys(namespaces._known, 2))  # whoever moves is young
 
-            assert namespaces.others() == procfs.MountNamespaces(proc).others()
+            assert namespaces.others() == MountNamespaces(proc).others()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ttmem.errors import CannotServe, PlaceBlocked
-from ttmem.sources.serving_lock import Held, ServingLock
+from ttmem.sources.serving_lock import LockHeld, ServingLock
 
 HOLD = """\
 import sys
@@ -42,7 +42,7 @@ def test_a_lock_that_is_held_names_its_holder(path: str) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
 
-        with pytest.raises(Held) as refused:
+        with pytest.raises(LockHeld) as refused:
             ServingLock(path)
 
         assert refused.value.pid == holder.pid

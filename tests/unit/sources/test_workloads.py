@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.simulated.overviews import a_row
 from ttmem.snapshot.workload import WorkloadIdentity
-from ttmem.sources.workloads import Workloads, workload_in
+from ttmem.sources.procfs import Workloads, workload_in
 
 UID = "2c48913c-b29f-11e7-9350-020968147796"
 UNDERSCORED = UID.replace("-", "_")

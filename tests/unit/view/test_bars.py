@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ttmem.view.bars import Part, bar, filled_columns, stacked_bar
+from ttmem.view.bars import Part, Ticks, bar, filled_columns, meter, stacked_bar
 from ttmem.view.table import Line, Role
 
 FRACTIONS = st.floats(0, 3, allow_nan=False)
@@ -83,3 +83,16 @@ def test_a_bar_of_parts_is_as_wide_as_it_should_be(fractions: list[float], peak:
     parts = [Part(fraction, Role.BAR_BUFFER) for fraction in fractions]
 
     assert len(text_of(stacked_bar(parts, peak, width))) == width
+
+
+@pytest.mark.parametrize("is_ascii", [False, True])
+def test_a_tick_of_a_meter_stands_where_its_share_lies_or_not_at_all(is_ascii: bool) -> None:
+    for width in (7, 8, 40):
+        for used, peak in ((0.40, 0.42), (0.40, 0.56), (0.0, 0.3), (0.99, 1.0), (0.12, 0.9), (1.0, 1.0)):
+            line = meter([Part(used, Role.BAR_DRAM)], width, Ticks(peak=peak), is_ascii=is_ascii)
+
+            text = "".join(span.text for span in line)
+            at = text.find("|" if is_ascii else "│")
+            filled = sum(span.width for span in line if span.role is Role.BAR_DRAM)
+            assert at in (-1, min(width - 1, int(peak * width)))
+            assert (at == -1) == (int(peak * width) < filled or filled == width)

@@ -45,6 +45,19 @@ def test_incidents_whose_slots_were_taken_are_counted() -> None:
     assert f"10 earlier incidents of pid {process.pid}, details not kept." in text
 
 
+def test_what_comes_next_is_asked_of_the_same_file() -> None:
+    process, other = with_incidents(2, a_refusal(1), a_refusal(2)), with_incidents(1, a_refusal(1), at=1)
+    snapshot = replace(a_busy_snapshot(), processes=(process, other))
+    found = explain(RefusingChip().copy(process.incidents[-1]))
+
+    text = plain(
+        explanation_page([(process, found)], snapshot, WIDE, is_whole=False, chosen=[process, other], path="run.ttmem")
+    )
+
+    assert "(ttmem explain run.ttmem --all)" in text
+    assert f"pid {other.pid} (ttmem explain run.ttmem --incident PID-N)" in text
+
+
 def test_nothing_is_never_said_where_something_was() -> None:
     lost = plain(no_incident_page((), [with_incidents(3)], WIDE))
     none = plain(no_incident_page(a_busy_snapshot().devices, [with_incidents(0)], WIDE))
@@ -63,3 +76,12 @@ def test_a_run_shows_at_most_three_blocks_and_lines_for_the_others() -> None:
 
     assert lines.count("  OUT OF MEMORY  ") == 3
     assert len(re.findall(r"^ pid 10\d out of memory; newest: ", lines, flags=re.MULTILINE)) == 2
+
+
+def test_an_incident_of_an_unconfirmed_process_is_found_by_its_journal() -> None:
+    process = replace(with_incidents(2, a_refusal(1), a_refusal(2)), pid=0, path="/dev/shm/ttmem-7/1-2-3.journal")
+
+    run = plain(run_incidents([process], lambda one, found: explain(RefusingChip().copy(found)), WIDE, has_failed=True))
+
+    assert "ttmem explain /dev/shm/ttmem-7/1-2-3.journal " in run
+    assert "(ttmem explain /dev/shm/ttmem-7/1-2-3.journal --all)" in page_of(process)

@@ -1,5 +1,6 @@
 """Incidents on pages and screens: one line each, red while that is news, and never nothing where something was."""
 
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,17 @@ def test_a_line_has_kind_chips_pid_asked_and_the_line_that_asked(width: int | No
     for part in ("OUT OF MEMORY", "chips 0-1", "pid 4001-1", "asked 512 KiB/core of L1", "model.py:118"):
         assert part in line
     assert width is None or len(line) <= width
+
+
+def test_a_long_file_name_keeps_its_end_and_its_line() -> None:
+    frames = (("models/llama/model_with_a_very_long_name.py", 118, "forward"),)
+    site = (frames, "ttnn.matmul", "MatmulDeviceOperation", "1x1x32x14336 bfloat16 tile", None, False)
+    snapshot = a_refused(an_incident(site=site))
+
+    [line] = [row for row in plain(lines_of(snapshot, width=80)).splitlines() if "pid 4001-1" in row]
+
+    assert len(line) <= 80
+    assert re.search(r"  …\w*_name\.py:118$", line), line
 
 
 def test_a_mesh_that_ran_out_once_is_one_incident() -> None:

@@ -21,7 +21,7 @@ int64_t count_of(const RecordCopy& words) { return words.is_further() ? 0 : 1; }
 bool is_estimated(const RecordCopy& words) { return words.kind() != TTMEM_BUFFER && (words.flags() & kEstimated) != 0; }
 
 // Which sum of kernels by core type an entry belongs to.
-KindAmount* cores_of(KindAmount (&cores)[kCoreTypes], const RecordCopy& words) {
+KindAmount* amounts_by_core_type(KindAmount (&cores)[kCoreTypes], const RecordCopy& words) {
     if (!is_kernel(words.kind())) return nullptr;
     return &cores[words.core_type() < kCoreTypes ? words.core_type() : uint8_t{TTMEM_CORE_UNKNOWN}];
 }
@@ -102,7 +102,7 @@ void Book::charge(const RecordCopy& words, int64_t sign, uint64_t sequence, uint
     const bool has_cores = is_kernel(kind), may_share = has_addresses_ && pool < kPlacedPools;
     const int64_t rule = has_cores ? sign * static_cast<int64_t>(rule_bytes(words)) : 0;
     add_kind(target.totals.kinds[kind]);
-    if (has_cores) add_kind(*cores_of(target.totals.cores, words));
+    if (has_cores) add_kind(*amounts_by_core_type(target.totals.cores, words));
     target.totals.kernel_rule += rule;
     for (const uint32_t number : target.devices) {
         Cell& own = *cell_of_[number];
@@ -114,7 +114,7 @@ void Book::charge(const RecordCopy& words, int64_t sign, uint64_t sequence, uint
             own.pools[pool].peak_raw = raw;
         }
         add_kind(own.kinds[kind]);
-        if (has_cores) add_kind(*cores_of(own.cores, words));
+        if (has_cores) add_kind(*amounts_by_core_type(own.cores, words));
         add_to(own.kernel_rule, rule);
         if (!is_shared_) continue;
         Device& device = devices_.at(number);
@@ -125,7 +125,7 @@ void Book::charge(const RecordCopy& words, int64_t sign, uint64_t sequence, uint
         else if (all.used > all.peak && !is_held_)
             device.is_lower_bound = true;  // a peak, but its height is unknown
         add_kind(device.cell.kinds[kind]);
-        if (has_cores) add_kind(*cores_of(device.cell.cores, words));
+        if (has_cores) add_kind(*amounts_by_core_type(device.cell.cores, words));
         add_to(device.cell.kernel_rule, rule);
     }
 }
@@ -399,7 +399,7 @@ void Book::rebuild(const std::vector<RecordCopy>& alive, const std::vector<Recor
             totals.kinds[one.kind()].used += sign * static_cast<int64_t>(one.reserved_bytes());
             totals.kinds[one.kind()].count += sign * count_of(one);
             totals.kinds[one.kind()].estimated += is_estimated(one) ? sign : 0;
-            if (KindAmount* cores = cores_of(totals.cores, one)) {
+            if (KindAmount* cores = amounts_by_core_type(totals.cores, one)) {
                 add_to(*cores, sign * static_cast<int64_t>(one.reserved_bytes()), sign, is_estimated(one) ? sign : 0);
                 totals.kernel_rule += sign * static_cast<int64_t>(rule_bytes(one));
             }

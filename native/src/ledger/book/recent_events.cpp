@@ -3,20 +3,20 @@
 namespace ttmem {
 namespace {
 
-constexpr size_t kRefusalsMost = 256;
+constexpr size_t kRefusalsKept = 256;
 constexpr size_t kRecentMost = 256;
 
 }  // namespace
 
 void RecentEvents::add(const OutOfMemory& refused) {
-    if (out_of_memory_.size() == kRefusalsMost) out_of_memory_.pop_front();
+    if (out_of_memory_.size() == kRefusalsKept) out_of_memory_.pop_front();
     out_of_memory_.push_back(refused);
     if (refused.pool < kPools) ++refusals_[{refused.device, refused.pool}];
     keep({Type::out_of_memory, refused.device, refused.pool, refused.requested, refused.raw});
 }
 
 void RecentEvents::add(const Clash& clash) {
-    if (clashes_.size() == kRefusalsMost) clashes_.pop_front();
+    if (clashes_.size() == kRefusalsKept) clashes_.pop_front();
     clashes_.push_back(clash);
     keep({Type::clashed, clash.device, TTMEM_CB, clash.program, clash.raw});
 }

@@ -73,7 +73,7 @@ void CoreLoads::record(uint64_t process, const RecordCopy& words) {
         case Type::launched:
             return launch(process, words);
         case Type::target_closed:
-            return close(target_of(process, words.target()));
+            return close(process, target_of(process, words.target()));
         default:
             return;
     }
@@ -93,7 +93,7 @@ void CoreLoads::lay(uint64_t process, const RecordCopy& words) {
     program.has_changed = true;
     if (program.launched == 0) return;
     work_out_residents(target);
-    for (const uint32_t device : target.devices) note(device);
+    for (const uint32_t device : target.devices) note(process, device);
 }
 
 void CoreLoads::ended(uint64_t process, const RecordCopy& life) {
@@ -124,7 +124,7 @@ void CoreLoads::ended(uint64_t process, const RecordCopy& life) {
     }
     if (!program.is_made && program.spans.empty()) target.programs.erase(found);
     if (target.is_stale)
-        for (const uint32_t device : target.devices) note(device);
+        for (const uint32_t device : target.devices) note(process, device);
 }
 
 void CoreLoads::add_own(uint64_t process, const RecordCopy& words, int64_t sign) {
@@ -177,7 +177,7 @@ void CoreLoads::launch(uint64_t process, const RecordCopy& words) {
         target.residents.insert(target.residents.begin(), program.loads.begin(), program.loads.end());
         set_fullest(target);
     }
-    for (const uint32_t device : target.devices) note(device);
+    for (const uint32_t device : target.devices) note(process, device);
 }
 
 void CoreLoads::work_out_residents(Target& target) {
@@ -230,11 +230,11 @@ CoreLoads::Chip& CoreLoads::chip(uint32_t device) {
     return chips_[device];
 }
 
-void CoreLoads::balance(uint32_t device, uint8_t pool, int64_t used) {
+void CoreLoads::balance(uint64_t process, uint32_t device, uint8_t pool, int64_t used) {
     if (pool != TTMEM_L1 && pool != TTMEM_L1_SMALL) return;
     Chip& its = chip(device);
     (pool == TTMEM_L1 ? its.l1 : its.small) = used;
-    note(device);
+    note(process, device);
 }
 
 // The fullest core, times all cores: sums of pools are those of all banks, and this is asked at every event in L1.
@@ -250,7 +250,30 @@ int64_t CoreLoads::now(uint32_t device) const {
     return banks == 0 ? 0 : (all_banks(device, banks) + banks - 1) / banks;
 }
 
-void CoreLoads::note(uint32_t device) {
+// Of a sum over all processes, but for the ring.
+void CoreLoads::share(uint64_t process, uint32_t device) {
+    if (!has_shares_) return;
+    const auto banks = static_cast<int64_t>(collector_.devices().all()[device].facts.l1_banks);
+    Chip& its = chip(device);
+    const int64_t now = its.l1 - its.own + its.small + its.cores * banks;
+    its.shares.add(process, now - its.told, its.told, its.most);
+    its.told = now;
+    its.most = std::max(its.most, now);
+}
+
+void CoreLoads::close(uint32_t device, uint64_t first_ns, uint64_t last_ns) {
+    const Device& known = collector_.devices().all()[device];
+    const auto banks = static_cast<int64_t>(known.facts.l1_banks);
+    const auto ring = static_cast<int64_t>(known.open_count > 0 ? known.facts.kernel_ring_bytes : 0);
+    Chip& its = chips_[device];
+    int64_t most = its.most;
+    its.most = its.told;
+    if (its.shares.close(first_ns, last_ns, most) && banks != 0)
+        its.highest = std::max(its.highest, (most + banks - 1) / banks + ring);
+}
+
+void CoreLoads::note(uint64_t process, uint32_t device) {
+    share(process, device);
     const auto banks = static_cast<int64_t>(collector_.devices().all()[device].facts.l1_banks);
     Chip& its = chip(device);
     if (banks == 0 || all_banks(device, banks) <= its.highest * banks) return;
@@ -258,10 +281,11 @@ void CoreLoads::note(uint32_t device) {
     its.is_raised = has_raised_ = true;
 }
 
-void CoreLoads::close(Target& target) {
+void CoreLoads::close(uint64_t process, Target& target) {
     for (const uint32_t device : target.devices) {
         chip(device).cores -= target.fullest;
         chip(device).own -= target.own_total;
+        share(process, device);
     }
     target = {};
 }
@@ -269,7 +293,7 @@ void CoreLoads::close(Target& target) {
 void CoreLoads::forget(uint64_t process) {
     const auto found = processes_.find(process);
     if (found != processes_.end()) {
-        for (auto& [number, target] : found->second) close(target);
+        for (auto& [number, target] : found->second) close(process, target);
         processes_.erase(found);
     }
     const auto from = core_sets_.lower_bound({process, 0});
@@ -294,7 +318,7 @@ void CoreLoads::reset(uint64_t process) {
     for (const auto& [at, words] : launched) launch(process, words);
     for (auto& [number, target] : processes_[process]) {
         work_out_residents(target);
-        for (const uint32_t device : target.devices) note(device);
+        for (const uint32_t device : target.devices) note(process, device);
     }
 }
 

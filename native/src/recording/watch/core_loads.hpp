@@ -16,6 +16,7 @@
 
 #include "ledger/collector.hpp"
 #include "ledger/places/footprint.hpp"
+#include "recording/watch/shares.hpp"
 
 namespace ttmem::recording {
 
@@ -36,14 +37,16 @@ struct ProgramLoad {
 
 class CoreLoads {
 public:
-    explicit CoreLoads(Collector& collector) : collector_(collector) {}
+    /// `has_shares`: `close` is called for every block.
+    explicit CoreLoads(Collector& collector, bool has_shares = false)
+        : collector_(collector), has_shares_(has_shares) {}
     /// From the beginning on, of this core (y * 256 + x) instead of the fullest.
     void set_only(uint32_t core) { only_ = core; }
 
     /// What a listener hears; `reset`: what is alive was found out anew.
     void record(uint64_t process, const RecordCopy& words);
     void ended(uint64_t process, const RecordCopy& life);
-    void balance(uint32_t device, uint8_t pool, int64_t used);
+    void balance(uint64_t process, uint32_t device, uint8_t pool, int64_t used);
     void forget(uint64_t process);
     void reset(uint64_t process);
 
@@ -51,10 +54,14 @@ public:
         int64_t l1 = 0, small = 0, own = 0, cores = 0;  // of all banks, but for `cores`: of the fullest one
         int64_t start = 0, highest = 0;                 // bytes of the fullest core
         bool is_raised = false;                         // `highest` is higher than when it was last looked at
+        Shares shares;
+        int64_t told = 0, most = 0;  // of all banks, without the ring: now, and the highest in this block
     };
     std::vector<Chip>& chips() { return chips_; }
     /// Bytes of the fullest core of a chip now.
     int64_t now(uint32_t device) const;
+    /// A block of events ends: `highest` is raised to what it can have been whichever process was first.
+    void close(uint32_t device, uint64_t first_ns, uint64_t last_ns);
     bool has_raised() const { return has_raised_; }
     void set_seen() { has_raised_ = false; }
     /// The program that is launched, with its circular buffers worked out; nullptr: it has none.
@@ -81,12 +88,14 @@ private:
     void work_out(Target& target, ProgramLoad& program);
     void work_out_residents(Target& target);
     void set_fullest(Target& target);
-    void close(Target& target);
+    void close(uint64_t process, Target& target);
     Chip& chip(uint32_t device);
     int64_t all_banks(uint32_t device, int64_t banks) const;
-    void note(uint32_t device);
+    void share(uint64_t process, uint32_t device);
+    void note(uint64_t process, uint32_t device);
 
     Collector& collector_;
+    bool has_shares_;
     std::unordered_map<uint64_t, Targets> processes_;
     std::map<std::pair<uint64_t, uint64_t>, Cores> core_sets_;  // by process and name
     std::vector<Chip> chips_;                                   // by device

@@ -61,7 +61,7 @@ public:
     void opened(uint64_t, uint16_t, uint64_t, uint32_t) override {}
     void shared(uint64_t process, bool is_shared) override { is_shared ? reset(process) : forget(process); }
     void lost(uint64_t process) override { forget(process); }
-    void balance(uint32_t device, uint8_t pool, int64_t used, bool) override { loads_.balance(device, pool, used); }
+    void balance(uint32_t device, uint8_t pool, int64_t used, bool) override { loads_.balance(0, device, pool, used); }
     void settled(uint64_t process) override { reset(process); }
     void process_ended(uint64_t process) override { forget(process); }
 

@@ -12,12 +12,13 @@ from ttmem.analysis.growth.answers import (
     TemporaryPool,
     TemporaryReport,
 )
-from ttmem.analysis.growth.counting import RunCounter, Series
+from ttmem.analysis.growth.counting import CountedSeries, RunCounter
 from ttmem.analysis.growth.held import HeldCounter
 from ttmem.analysis.growth.iterations import Iterations, repeated
 from ttmem.analysis.growth.temporary import TemporaryCounter
 
 __all__ = [
+    "CountedSeries",
     "GrownLine",
     "GrownPool",
     "GrowthReport",
@@ -27,7 +28,6 @@ __all__ = [
     "LeakReport",
     "RunCounter",
     "RunSeries",
-    "Series",
     "Survivor",
     "TemporaryCounter",
     "TemporaryLine",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ttmem.analysis.growth.answers import RunSeries
 from ttmem.recording import Batch, Ending, LifeFlag
 
-__all__ = ["LineKey", "LineRuns", "RunCounter", "Series", "Survived", "line_of"]
+__all__ = ["CountedSeries", "LineKey", "LineRuns", "RunCounter", "Survived", "line_of"]
 
 _FRAMES = 2  # of a stack: the line that asked, and the one that called it
 _NOT_COUNTED = LifeFlag.IS_VIEW | LifeFlag.IS_UNCOUNTED
@@ -22,7 +22,7 @@ _COLUMNS = (
 )
 
 
-class Series(NamedTuple):
+class CountedSeries(NamedTuple):
     """Runs to compare, of one process."""
 
     process: int  # its number
@@ -88,7 +88,7 @@ def line_of(texts: Sequence[str], site: int, operation: int) -> str:
 class RunCounter:
     """Takes batches of lives, then says what each line had at the ends of the runs of one series."""
 
-    def __init__(self, series: Series) -> None:
+    def __init__(self, series: CountedSeries) -> None:
         self.series = series
         self._tallies: dict[tuple[int, int, int, int, int], _Tally] = {}
 

@@ -8,7 +8,7 @@ from ttmem.analysis.alive import ByWord
 from ttmem.analysis.room.answers import CoursePoint, RoomAnswer, RunTime
 from ttmem.snapshot.values import ChipName, Count, Hex, Number, Struct
 
-__all__ = ["ChipFloor", "ChipRoom", "FloorReport", "FloorSetter", "HeadroomReport", "Placed", "Stay", "floors"]
+__all__ = ["ChipFloor", "ChipRoom", "FloorReport", "FloorSetter", "HeadroomReport", "PlacedBuffer", "Stay", "floors"]
 
 
 class FloorSetter(Struct, frozen=True):
@@ -64,7 +64,7 @@ class HeadroomReport(RoomAnswer, frozen=True, kw_only=True):
     chips: tuple[ChipRoom, ...]
 
 
-class Placed(NamedTuple):
+class PlacedBuffer(NamedTuple):
     """An L1 buffer, or a part of one, by its address, from when to when (0: to the end)."""
 
     begin_ns: int
@@ -80,7 +80,7 @@ class Stay(NamedTuple):
     place: int | None  # in the list that was given
 
 
-def floors(placed: list[Placed], last_ns: int) -> list[Stay]:
+def floors(placed: list[PlacedBuffer], last_ns: int) -> list[Stay]:
     """Which buffer was the lowest, from the first of them to the end."""
     edges: list[tuple[int, int, int]] = []  # ends before beginnings of the same moment
     for place, one in enumerate(placed):

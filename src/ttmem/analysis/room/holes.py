@@ -12,7 +12,7 @@ from ttmem.analysis.room.answers import RoomAnswer, RunTime
 from ttmem.devices import Pool
 from ttmem.snapshot.values import ChipName, Count, Struct
 
-__all__ = ["HolePoint", "HolesReport", "Pin", "PoolHoles", "Span", "pinned"]
+__all__ = ["FreeSpan", "HolePoint", "HolesReport", "Pin", "PoolHoles", "pinned"]
 
 
 class HolePoint(Struct, frozen=True):
@@ -64,7 +64,7 @@ class HolesReport(RoomAnswer, frozen=True, kw_only=True):
     pools: tuple[PoolHoles, ...]
 
 
-class Span(NamedTuple):
+class FreeSpan(NamedTuple):
     """Taken addresses of a bank, and whose they are."""
 
     begin: int
@@ -78,7 +78,7 @@ class _Island(NamedTuple):
     owners: list[int]
 
 
-def pinned(spans: Iterable[Span], begin: int, end: int) -> tuple[list[tuple[int, set[int]]], list[int]]:
+def pinned(spans: Iterable[FreeSpan], begin: int, end: int) -> tuple[list[tuple[int, set[int]]], list[int]]:
     """Owners between two holes, each with the numbers of these holes; and how large each hole is."""
     islands = _islands(sorted(spans))
     if not islands:
@@ -94,7 +94,7 @@ def pinned(spans: Iterable[Span], begin: int, end: int) -> tuple[list[tuple[int,
     return found, sizes
 
 
-def _islands(spans: Sequence[Span]) -> list[_Island]:
+def _islands(spans: Sequence[FreeSpan]) -> list[_Island]:
     """What touches is one."""
     islands: list[_Island] = []
     for span in spans:

@@ -10,7 +10,7 @@ from ttmem.analysis.room.holes import PoolHoles
 from ttmem.snapshot.incidents import IncidentKind
 from ttmem.snapshot.values import ChipName, Count, Struct
 
-__all__ = ["IncidentLine", "ProgramCache", "RecordedPage"]
+__all__ = ["CachedPrograms", "IncidentLine", "RecordedPage"]
 
 
 class IncidentLine(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,7 @@ class IncidentLine(Struct, frozen=True, kw_only=True):
     site: str  # who asked; empty: not known
 
 
-class ProgramCache(Struct, frozen=True, kw_only=True):
+class CachedPrograms(Struct, frozen=True, kw_only=True):
     """Programs that a process compiled over the run: a cache that still grows at its end may never stop."""
 
     process: str
@@ -50,5 +50,5 @@ class RecordedPage(RecordingReport, frozen=True, kw_only=True):
     holes: tuple[PoolHoles, ...] = ()  # the worst instants, without their course
     compared: tuple[RunSeries, ...] = ()  # runs that are alike, and were compared at their ends
     leaks: tuple[GrownLine, ...] = ()  # lines alive more often after every such run, the most bytes first
-    programs: tuple[ProgramCache, ...] = ()
+    programs: tuple[CachedPrograms, ...] = ()
     advice: tuple[Advice, ...] = ()

@@ -15,6 +15,8 @@ NOT_FOUND = 127
 KILLED_BY = 128  # plus the signal's number
 INTERRUPTED = 130
 
+NEXT_STEP = "start one with `ttmem run -- COMMAND`; `ttmem doctor` finds out why one is not shown"  # nothing reports
+
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """What may have been meant by a word that is none of those known: `nearest: llama-8b`, or other words."""

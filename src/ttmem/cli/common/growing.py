@@ -36,7 +36,6 @@ def growing_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--warmups",
             "warmup_count",
             type=click.IntRange(0, 1_000_000),
-            default=1,
             metavar="N",
             help="Runs that --leaks and --growth leave out at the beginning.  [1]",
         ),

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["highest_peak", "moment_ns"]
 
-_OFFSET = re.compile(r"\+(\d+(?:\.\d+)?)s?")
+_OFFSET = re.compile(r"\+(\d+(?:\.\d+)?) ?(us|µs|ms|s|sec|min|h)?")
+_NS_OF = {"us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "min": 60e9, "h": 3600e9}
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?")
 _INCIDENT = re.compile(r"incident:(\d+)-(\d+)")
 _PHASE = re.compile(r"(.+?)(?:#(\d+))?(:end)?")
@@ -39,7 +40,7 @@ def moment_ns(
             )
         return Moment(recording, peak=peak).monotonic_ns
     if match := _OFFSET.fullmatch(text):
-        at = recording.first_ns + round(float(match[1]) * 1e9)
+        at = recording.first_ns + round(float(match[1]) * _NS_OF[match[2] or "s"])
     elif match := _INCIDENT.fullmatch(text):
         told = recording.monotonic_ns(_incident_ns(recording, int(match[1]), int(match[2]), hint))
         at = min(max(told, recording.first_ns), recording.last_ns)  # it may be the last event, and clocks are rounded
@@ -65,12 +66,16 @@ def highest_peak(
     """The highest that a pool was on any of the chips that `chip` names (as `ps -i` does)."""
     from ttmem.collector.recorded import Moment
     from ttmem.devices import Pool
-    from ttmem.snapshot.selection import device_test
+    from ttmem.snapshot.selection import device_test, known_devices
     from ttmem.snapshot.values import ChipId, Device
 
     meant = pool or Pool.DRAM
     is_meant = device_test(chip) if chip is not None else None
     end = {usage.device.unique_id: usage.device for usage in Moment(recording).snapshot.devices}
+    if is_meant is not None and not any(map(is_meant, end.values())):
+        raise click.BadParameter(
+            f"no chip {chip} in this recording; {known_devices(end.values())}", param_hint="--chip"
+        )
     peaks = [
         peak
         for peak in recording.peaks()

@@ -2,11 +2,16 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-__all__ = ["SUFFIX", "RecordingName", "named_recording"]
+from ttmem.errors import NothingToRead, RecordingDamaged
+
+if TYPE_CHECKING:
+    from ttmem.recording import Recording
+
+__all__ = ["SUFFIX", "RecordingName", "named_recording", "opened"]
 
 SUFFIX = ".ttmem"
 
@@ -20,6 +25,21 @@ def named_recording(path: Path) -> Path:
 def _is_recording(path: Path) -> bool:
     """False also where this user may not look."""
     return os.path.isfile(path / "meta.json")
+
+
+def opened(path: Path) -> "Recording":
+    """A recording that says something; one in which nothing happened and nothing was held is a NothingToRead."""
+    from ttmem.recording import Recording
+
+    found = Recording(path)
+    if found.row_count or any(peak.size_bytes for peak in found.peaks()):
+        return found
+    if found.troubles:
+        raise RecordingDamaged(f"{path}: nothing of it can be read: {found.troubles[0]}; record again")
+    raise NothingToRead(
+        f"{path}: nothing has happened in it: expected a program that uses a device, found none; "
+        "record one with `ttmem record -o NAME -- COMMAND`"
+    )
 
 
 class RecordingName(click.Path):

@@ -17,12 +17,12 @@ from ttmem.monitor.start import run_monitor
 from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 
-__all__ = ["Ending", "orders_for", "show"]
+__all__ = ["ShowEnding", "orders_for", "show"]
 
 _END_SECONDS = 5.0
 
 
-class Ending(NamedTuple):
+class ShowEnding(NamedTuple):
     """The monitor's exit code; and what is known of the workloads at their end, unless a signal ended it all."""
 
     code: int
@@ -43,7 +43,7 @@ def orders_for(chip_count: int) -> list[Order]:
     return orders
 
 
-def show(orders: Sequence[Order], options: Options, environ: Mapping[str, str]) -> Ending:
+def show(orders: Sequence[Order], options: Options, environ: Mapping[str, str]) -> ShowEnding:
     """Until the user leaves. No chip and no program of this machine is looked at."""
     with own_directory(len(orders), usual_places()) as directory:
         places = Places(uid=os.geteuid(), directory=directory)
@@ -51,9 +51,9 @@ def show(orders: Sequence[Order], options: Options, environ: Mapping[str, str]) 
             click.echo(f"ttmem: to look at it from another terminal: {how_to_look(directory)}", err=True)
             code = run_monitor(options._replace(banner=BANNER, has_daemon=False), apart_from(environ, directory))
             if code >= KILLED_BY:
-                return Ending(code, {}, None, 0)
+                return ShowEnding(code, {}, None, 0)
             reports, last = performance.finish()
-        return Ending(code, reports, last, _left_bytes(places))
+        return ShowEnding(code, reports, last, _left_bytes(places))
 
 
 def _left_bytes(places: Places) -> int:

@@ -13,10 +13,10 @@ from ttmem.snapshot.values import Struct
 from ttmem.view.page import PageOptions
 from ttmem.view.table import Line
 
-__all__ = ["Answered", "Asked", "answered"]
+__all__ = ["Answered", "RecordedRequest", "answered"]
 
 
-class Asked(NamedTuple):
+class RecordedRequest(NamedTuple):
     """What was asked of a recording."""
 
     recording: Recording
@@ -34,11 +34,11 @@ class Answered(NamedTuple):
     page: Callable[[PageOptions], list[Line]]
 
 
-def answered(name: str, asked: Asked) -> Answered:
+def answered(name: str, asked: RecordedRequest) -> Answered:
     """One of the answers by the name of its flag."""
     from ttmem.cli.recorded_answers import pools, room
 
-    answers: dict[str, Callable[[Asked], Answered]] = {
+    answers: dict[str, Callable[[RecordedRequest], Answered]] = {
         "page": pools.page,
         "core": room.core,
         "holes": room.holes,

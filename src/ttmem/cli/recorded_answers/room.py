@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from ttmem.cli.recorded_answers import Answered, Asked
+from ttmem.cli.recorded_answers import Answered, RecordedRequest
 from ttmem.figures.room import (
-    Run,
+    RoomRun,
     advice_report,
     cores_report,
     floor_report,
@@ -17,41 +17,41 @@ from ttmem.view.pages.room import advice_page, cores_page, floor_page, headroom_
 __all__ = ["advise", "core", "floor", "headroom", "holes", "trace_safety"]
 
 
-def core(asked: Asked) -> Answered:
+def core(asked: RecordedRequest) -> Answered:
     """The fullest core of each chip, or one core."""
     found = cores_report(_run(asked), by=asked.by, asked=asked.core, most=asked.most)
     return Answered(found, partial(cores_page, found))
 
 
-def holes(asked: Asked) -> Answered:
+def holes(asked: RecordedRequest) -> Answered:
     """Fragmentation over time, and what lies between the holes."""
     found = holes_report(_run(asked), by=asked.by, pool=asked.pool, most=asked.most)
     return Answered(found, partial(holes_page, found))
 
 
-def floor(asked: Asked) -> Answered:
+def floor(asked: RecordedRequest) -> Answered:
     """The lowest L1 buffer over time."""
     found = floor_report(_run(asked), by=asked.by, most=asked.most)
     return Answered(found, partial(floor_page, found))
 
 
-def headroom(asked: Asked) -> Answered:
+def headroom(asked: RecordedRequest) -> Answered:
     """What launches had below L1 buffers."""
     found = headroom_report(_run(asked), by=asked.by)
     return Answered(found, partial(headroom_page, found))
 
 
-def trace_safety(asked: Asked) -> Answered:
+def trace_safety(asked: RecordedRequest) -> Answered:
     """What was allocated while traces could be replayed."""
     found = trace_report(_run(asked), by=asked.by, most=asked.most)
     return Answered(found, partial(traces_page, found))
 
 
-def advise(asked: Asked) -> Answered:
+def advise(asked: RecordedRequest) -> Answered:
     """The smallest settings that would have done."""
     found = advice_report(_run(asked))
     return Answered(found, partial(advice_page, found))
 
 
-def _run(asked: Asked) -> Run:
-    return Run(asked.recording, chip=asked.chip)
+def _run(asked: RecordedRequest) -> RoomRun:
+    return RoomRun(asked.recording, chip=asked.chip)

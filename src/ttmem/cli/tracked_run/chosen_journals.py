@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ttmem.cli.tracked_run.child_journals import marks_of, writer_of
 from ttmem.collector import Collector
-from ttmem.errors import SelectionError
+from ttmem.errors import NothingToRead
 from ttmem.sources import FoundJournal, Journals, Places, procfs
 
 __all__ = ["ChosenJournals"]
@@ -15,7 +15,7 @@ _SETTLE_SECONDS, _STEP_SECONDS = 2.0, 0.002
 
 
 class ChosenJournals:
-    """Looks for them, and attaches each once. A pid that no process has is a SelectionError."""
+    """Looks for them, and attaches each once. A pid that no process has is a NothingToRead."""
 
     def __init__(self, places: Places, collector: Collector, pids: Iterable[int], *, mark: str) -> None:
         self._journals = Journals(places)
@@ -24,7 +24,7 @@ class ChosenJournals:
         self._ticks = {pid: _start_ticks(pid) for pid in pids}
         missing = [pid for pid, ticks in self._ticks.items() if ticks is None]
         if missing:
-            raise SelectionError(f"expected processes that run, found none of pid {missing[0]}; ttmem ps lists them")
+            raise NothingToRead(f"expected processes that run, found none of pid {missing[0]}; ttmem ps lists them")
 
     def look(self, *, is_hurried: bool = False) -> None:
         """Takes those that have appeared."""

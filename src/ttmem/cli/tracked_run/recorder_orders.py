@@ -30,7 +30,7 @@ from ttmem.errors import TtmemError
 from ttmem.figures.together import TogetherPeak, holders_at, together_peaks
 from ttmem.recording import CorePeak, Recording
 from ttmem.snapshot.values import ChipId, Device
-from ttmem.view.device_tables import device_word
+from ttmem.view.texts import device_word
 
 __all__ = ["RecorderOrders"]
 

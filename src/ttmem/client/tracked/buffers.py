@@ -73,11 +73,12 @@ def site_of(about: Refusal) -> int:
 
 def _report_parts(opened: OpenDevice, buffer: CoreAllocated, of_chips: Sequence[_Parts]) -> None:
     """Each part is charged the bytes that a core gives up, times its cores."""
+    about = getattr(buffer, "description", None)
+    site, layout = (_described_site(about.tensor, about.operation), about.layout) if about else (0, 0)
     for target, parts in _targets(opened, of_chips):
         reported = [(part.address, _intern(str(part.cores)), part.cores.core_count) for part in parts]
-        report_core_buffer_alloc(
-            target, buffer.unique_id, buffer.per_bank_bytes, reported, buffer.requested_bytes, buffer.buffer_type
-        )
+        of_all = (buffer.per_bank_bytes, reported, buffer.requested_bytes, buffer.buffer_type)
+        report_core_buffer_alloc(target, buffer.unique_id, *of_all, site, 0, layout)
 
 
 def _end_parts(opened: OpenDevice, buffer: CoreAllocated, of_chips: Sequence[_Parts]) -> None:

@@ -28,7 +28,7 @@ from ttmem.snapshot.host import Finding, Foreign, Host
 from ttmem.snapshot.usage import DeviceUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.values import ChipName, TimeNs, replace
 from ttmem.sources import procfs
-from ttmem.sources.workloads import WorkloadOf, no_workload
+from ttmem.sources.procfs import WorkloadOf, no_workload
 
 __all__ = [
     "Details",
@@ -73,6 +73,7 @@ class SnapshotContext(NamedTuple):
 class _Chip(NamedTuple):
     version: int
     usage: DeviceUsage
+    name: ChipName
     contradiction: Sequence[Any] | None
 
 
@@ -96,7 +97,7 @@ class Snapshots:
             details, {number: chip.version for number, chip in known.items()}, *versions
         )
         chips = {number: _chip(version, row) if row else known[number] for number, version, row in chip_rows}
-        names = {number: chip.usage.device.as_name() for number, chip in chips.items()}
+        names = {number: chip.name for number, chip in chips.items()}
         names |= {row[0]: name_from_row(row) for row in unlisted}
         found = dict(self._made(process_rows, processes, names, context, details))
         with self._lock:
@@ -131,7 +132,8 @@ def _of_others(
 
 
 def _chip(version: int, row: Sequence[Any]) -> _Chip:
-    return _Chip(version, chip_from_row(row), row[-1])
+    usage = chip_from_row(row)
+    return _Chip(version, usage, usage.device.as_name(), row[-1])
 
 
 def _with_host_facts(process: ProcessUsage, context: SnapshotContext, *, is_new: bool) -> ProcessUsage:

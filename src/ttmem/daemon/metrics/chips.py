@@ -12,8 +12,6 @@ from ttmem.snapshot.values import Device
 
 __all__ = ["ExportedChip", "add_chips", "device_labels", "tray_of"]
 
-# Where allocations exclude each other. Inventories of programs are told apart from them: see `programs`.
-
 
 class ExportedChip(NamedTuple):
     """A chip with the labels that all its rows begin with, what the driver says of it, and what happened there."""
@@ -63,8 +61,8 @@ def _identity(device: Device, label: str, telemetry: ChipTelemetry | None) -> Se
 
 
 def tray_of(device: Device, label: str, pci_bus_id: str) -> tuple[str, str]:
-    """Tray and chip as tt-telemetry counts them; without trays, no tray and the chip's own label."""
-    found = identity.tray_of(device, pci_bus_id)
+    """Tray and chip as tt-telemetry counts them; without trays or an address, no tray and the chip's own label."""
+    found = identity.tray_of(device, pci_bus_id) if pci_bus_id else None
     return (str(found[0]), str(found[1])) if found else ("", label)
 
 

@@ -4,6 +4,7 @@
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
@@ -39,11 +40,11 @@ class Extras(NamedTuple):
     has_aliases: bool = False
 
 
-def page_of(overview: Snapshot, lifetime: Lifetime, service: Service, extras: Extras) -> Page:
+def page_of(overview: Snapshot, lifetime: Lifetime, service: Service, extras: Extras, *, now_ns: int) -> Page:
     """Everything, in the order of the catalogue."""
     page = Page(catalogue.FAMILIES)
     chips = _chips(overview.devices, lifetime.chips, extras.telemetry)
-    add_service(page, overview, lifetime, service)
+    add_service(page, overview, lifetime, service, now_ns)
     add_chips(page, chips)
     add_programs(page, chips)
     add_happened(page, chips)
@@ -93,18 +94,10 @@ class Exporter(MetricsCollector):
     """Answers scrapes. Any thread may ask; who asks for a page that is just being made gets that one. Registered with a
     registry of prometheus_client, it puts the same metrics on a page of somebody else's."""
 
-    def __init__(
-        self,
-        collector: Collector,
-        *,
-        asked: Asked,
-        service: Callable[[], Service],
-        telemetry: Callable[[], tuple[ChipTelemetry, ...]],
-    ) -> None:
+    def __init__(self, collector: Collector, *, asked: Asked, service: Service) -> None:
         self._collector = collector
         self._asked = asked
-        self._service = service
-        self._telemetry = telemetry
+        self.service = service  # replaced as a whole by its owner, read by any thread
         self._lock = threading.Lock()
         self._in_the_making: dict[str, Future[bytes]] = {}  # by content type
         self._has_data = False
@@ -127,12 +120,13 @@ class Exporter(MetricsCollector):
 
     def rows(self) -> Page:
         """What a page is made of, now."""
-        self._collector.tick()  # also the journal that was made a moment ago
+        if not self._collector.is_following:  # one that follows looks for new journals 20 times a second
+            self._collector.tick()
         overview = self._collector.snapshot() if self._asked.workloads_most else self._collector.overview()
         processes = overview.live if self._asked.workloads_most else None
         lifetime = lifetime_from_rows(self._collector.ledger.lifetime())
         extras = Extras(self._known_chips(overview), processes, self._asked.workloads_most, self._asked.has_aliases)
-        return page_of(overview, lifetime, self._service(), extras)
+        return page_of(overview, lifetime, self.service, extras, now_ns=time.time_ns())
 
     def collect(self) -> Iterator[Metric]:
         return self.rows().collect()
@@ -146,6 +140,6 @@ class Exporter(MetricsCollector):
 
     def _known_chips(self, overview: Snapshot) -> Mapping[int, ChipTelemetry]:
         """What the driver says of chips, by their numbers."""
-        chips = self._telemetry()
+        chips = self._collector.driver_chips
         found = ((usage.device.number, chip_of(usage.device, chips)) for usage in overview.devices if chips)
         return {number: chip for number, chip in found if chip is not None}

@@ -60,20 +60,19 @@ _INCIDENTS = (
 
 
 class Service(NamedTuple):
-    """What the daemon knows of itself, at the moment a page is made."""
+    """What the daemon knows of itself; it looks once a second."""
 
-    is_well: bool
     version: str
     start_time_ns: int
-    now_ns: int
+    is_well: bool = True
     dropped_line_count: int = 0  # of the log
 
 
-def add_service(page: Page, overview: Snapshot, lifetime: Lifetime, service: Service) -> None:
+def add_service(page: Page, overview: Snapshot, lifetime: Lifetime, service: Service, now_ns: int) -> None:
     page.add(metric.UP, (), int(service.is_well))
     page.add(metric.BUILD, (service.version, overview.host.hostname), 1)
     page.add(metric.START, (), service.start_time_ns / _SECOND_NS)
-    _add_ages(page, overview, lifetime, service.now_ns)
+    _add_ages(page, overview, lifetime, now_ns)
     page.add(metric.COMPLETE, (), int(not overview.reason))
     _add_clients(page, overview)
     page.add(metric.FOREIGN, (), len(overview.foreign))

@@ -61,10 +61,6 @@ class QueryServer:
         self._has_started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ttmem-queries", daemon=True)
 
-    @property
-    def is_alive(self) -> bool:
-        return self._thread.is_alive()
-
     def start(self) -> None:
         """Returns once questions are answered."""
         self._thread.start()

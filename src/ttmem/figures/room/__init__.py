@@ -4,11 +4,11 @@ from ttmem.figures.room.advice import advice_report
 from ttmem.figures.room.cores import cores_report
 from ttmem.figures.room.floor import floor_report, headroom_report
 from ttmem.figures.room.holes import holes_report
-from ttmem.figures.room.run import Run
+from ttmem.figures.room.run import RoomRun
 from ttmem.figures.room.traces import trace_report
 
 __all__ = [
-    "Run",
+    "RoomRun",
     "advice_report",
     "cores_report",
     "floor_report",

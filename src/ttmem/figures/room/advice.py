@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ttmem.analysis.room.advice import Advice, AdviceReport, Setting, farthest
 from ttmem.analysis.room.answers import Certainty
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows.regions import bank_count, core_bytes, pool_bounds
 from ttmem.devices import Pool
 from ttmem.figures.room.kv import kv_advice
-from ttmem.figures.room.run import Run, says_damage
+from ttmem.figures.room.run import RoomRun, says_damage
 from ttmem.snapshot.incidents import Incident
 from ttmem.snapshot.values import replace
 
@@ -21,7 +21,7 @@ _REGIONS: tuple[tuple[Setting, Pool, bool], ...] = (
 
 
 @says_damage
-def advice_report(run: Run) -> AdviceReport:
+def advice_report(run: RoomRun) -> AdviceReport:
     """What each chip would have needed; chips that need the same stand together."""
     advice: list[Advice] = []
     for region in _REGIONS:
@@ -37,12 +37,12 @@ def advice_report(run: Run) -> AdviceReport:
     )
 
 
-def _together(run: Run, advised: Mapping[int, Advice | None]) -> Iterator[Advice]:
+def _together(run: RoomRun, advised: Mapping[int, Advice | None]) -> Iterator[Advice]:
     for advice, chips in run.grouped({chip: one for chip, one in advised.items() if one is not None}).items():
         yield replace(advice, chips=run.names(chips))
 
 
-def _region(run: Run, chip: int, setting: Setting, pool: Pool, is_from_top: bool) -> Advice | None:
+def _region(run: RoomRun, chip: int, setting: Setting, pool: Pool, is_from_top: bool) -> Advice | None:
     device = run.device(chip)
     extent = run.walk.extents.get((chip, pool))
     now, banks = device.capacity(pool) or 0, bank_count(device, pool) or 0
@@ -69,14 +69,14 @@ def _region(run: Run, chip: int, setting: Setting, pool: Pool, is_from_top: bool
     return _advice(setting, opened, needed, arithmetic, certainty, why)
 
 
-def _worker_l1(run: Run, chip: int) -> Advice | None:
+def _worker_l1(run: RoomRun, chip: int) -> Advice | None:
     """L1 for buffers and circular buffers: what the fullest launch left, or the lowest buffer did, was not needed."""
     device, room = run.device(chip), run.walk.room.get(chip)
     total = core_bytes(device)
     if total is None or not device.kernel_ring_bytes:
         return None
     now = total - device.kernel_ring_bytes
-    bounds = pool_bounds(device, Pool.L1, bank_sizes().get(device.arch))
+    bounds = pool_bounds(device, Pool.L1, BANK_SIZES.get(device.arch))
     if bounds is None or (room is not None and room.has_unplaced):
         return _advice("worker_l1_size", now, None, "", "inferred", "some buffers did not say where they lie")
     floor, least = (room.floor_address, room.least_bytes) if room else (None, None)
@@ -94,7 +94,7 @@ def _worker_l1(run: Run, chip: int) -> Advice | None:
     return _advice("worker_l1_size", now, max(0, needed), arithmetic, certainty, why)
 
 
-def _refused(run: Run, chip: int, pool: Pool) -> list[Incident]:
+def _refused(run: RoomRun, chip: int, pool: Pool) -> list[Incident]:
     name = run.device(chip).uuid
     return [one for _, one in run.incidents if one.memory == pool.word and name in one.device_ids]
 
@@ -110,7 +110,7 @@ def _missing(refused: Sequence[Incident]) -> int:
     return max(found)
 
 
-def _sure(run: Run, refused: Sequence[Incident]) -> tuple[Certainty, str]:
+def _sure(run: RoomRun, refused: Sequence[Incident]) -> tuple[Certainty, str]:
     if refused:
         return "at_least", "memory ran out there: the run needed more than it got"
     if run.recording.lost_record_count:

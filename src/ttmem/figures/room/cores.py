@@ -8,7 +8,7 @@ from ttmem.collector.recorded import Moment, OnCore
 from ttmem.collector.watched import core_peaks
 from ttmem.devices import Pool
 from ttmem.errors import SelectionError
-from ttmem.figures.room.run import Rows, Run, says_damage
+from ttmem.figures.room.run import RoomRun, Rows, says_damage
 from ttmem.recording import CorePeak
 
 __all__ = ["cores_report"]
@@ -17,7 +17,7 @@ _MEASURED = "looked at behind every event that could have made it higher"
 
 
 @says_damage
-def cores_report(run: Run, *, by: Sequence[ByWord], asked: tuple[int, int] | None, most: int) -> CoresReport:
+def cores_report(run: RoomRun, *, by: Sequence[ByWord], asked: tuple[int, int] | None, most: int) -> CoresReport:
     """Every chip's own highest; `asked`: of that core alone. A core that is not on these chips is a SelectionError."""
     if asked is not None:
         _refuse_missing(run, asked)
@@ -35,14 +35,14 @@ def cores_report(run: Run, *, by: Sequence[ByWord], asked: tuple[int, int] | Non
     )
 
 
-def _refuse_missing(run: Run, asked: tuple[int, int]) -> None:
+def _refuse_missing(run: RoomRun, asked: tuple[int, int]) -> None:
     grids = [usage.device.grid for usage in run.usages.values() if usage.device.grid]
     if grids and all(asked[0] >= columns or asked[1] >= rows for columns, rows in grids):
         columns, rows = grids[0]
         raise SelectionError(f"no core {asked[0]},{asked[1]}: cores are 0,0 to {columns - 1},{rows - 1}")
 
 
-def _highest(run: Run, peaks: list[CorePeak], by: Sequence[ByWord], most: int) -> CoreHighest:
+def _highest(run: RoomRun, peaks: list[CorePeak], by: Sequence[ByWord], most: int) -> CoreHighest:
     peak = peaks[0]
     moment = Moment(run.recording, core=peak)
     usage = next(one for one in moment.snapshot.devices if one.device.unique_id == peak.chip)

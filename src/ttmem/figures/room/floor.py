@@ -12,15 +12,15 @@ from ttmem.analysis.room.floor import (
     FloorReport,
     FloorSetter,
     HeadroomReport,
-    Placed,
+    PlacedBuffer,
     Stay,
     floors,
 )
-from ttmem.collector.chips import bank_sizes
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows.regions import pool_bounds
-from ttmem.collector.watched import Room
+from ttmem.collector.watched import LaunchRoom
 from ttmem.devices import Kind, Pool
-from ttmem.figures.room.run import LifeNames, Rows, Run, says_damage
+from ttmem.figures.room.run import LifeNames, RoomRun, Rows, says_damage
 from ttmem.recording import Batch, LifeFlag
 from ttmem.snapshot.values import Hex
 
@@ -32,14 +32,14 @@ _COURSE_POINTS = 60
 class _Buffer(NamedTuple):
     """An L1 buffer, or a part of one."""
 
-    placed: Placed
+    placed: PlacedBuffer
     per_bank: int
     chips: int  # number of a set
     key: tuple[int, ...]  # of its name
 
 
 @says_damage
-def floor_report(run: Run, *, by: Sequence[ByWord], most: int) -> FloorReport:
+def floor_report(run: RoomRun, *, by: Sequence[ByWord], most: int) -> FloorReport:
     """Exact: of every L1 buffer it is known when it began and ended."""
     reader = run.lives(events=())
     named = LifeNames(reader, by)
@@ -71,15 +71,15 @@ def _buffers(batch: Batch, named: LifeNames) -> Iterator[_Buffer]:
         if pools[at] != Pool.L1.number or kinds[at] != Kind.BUFFER.number or not addresses[at]:
             continue
         if not flags[at] & LifeFlag.IS_VIEW:
-            placed = Placed(begins[at], ends[at], addresses[at])
+            placed = PlacedBuffer(begins[at], ends[at], addresses[at])
             yield _Buffer(placed, sizes[at], chips[at], named.key(batch, at))
 
 
 def _floor(
-    run: Run, chips: list[int], lives: list[_Buffer], stays: list[Stay], named: LifeNames, most: int
+    run: RoomRun, chips: list[int], lives: list[_Buffer], stays: list[Stay], named: LifeNames, most: int
 ) -> ChipFloor:
     device = run.device(chips[0])
-    bounds = pool_bounds(device, Pool.L1, bank_sizes().get(device.arch))
+    bounds = pool_bounds(device, Pool.L1, BANK_SIZES.get(device.arch))
     room = run.walk.room.get(chips[0])
     lowest = _lowest(lives, stays)
     setters = _setters(lives, stays, named)
@@ -105,7 +105,7 @@ def _lowest(lives: list[_Buffer], stays: Sequence[Stay]) -> Stay | None:
     return min(occupied, key=lambda stay: _address(lives, stay), default=None)
 
 
-def _course(run: Run, lives: list[_Buffer], stays: list[Stay]) -> Iterator[CoursePoint]:
+def _course(run: RoomRun, lives: list[_Buffer], stays: list[Stay]) -> Iterator[CoursePoint]:
     """The changes; of very many, the lowest of every stretch of them."""
     step = max(1, -(-len(stays) // _COURSE_POINTS))
     for at in range(0, len(stays), step):
@@ -137,7 +137,7 @@ def _setters(lives: list[_Buffer], stays: list[Stay], named: LifeNames) -> list[
 
 
 @says_damage
-def headroom_report(run: Run, *, by: Sequence[ByWord]) -> HeadroomReport:
+def headroom_report(run: RoomRun, *, by: Sequence[ByWord]) -> HeadroomReport:
     """Exact for launches; the headroom that is planned, at some instants."""
     planned: dict[int, list[CoursePoint]] = {}
     for instant in run.walk.instants:
@@ -159,7 +159,7 @@ def headroom_report(run: Run, *, by: Sequence[ByWord]) -> HeadroomReport:
 
 
 def _room(
-    run: Run, chips: list[int], room: Room | None, planned: tuple[CoursePoint, ...], by: Sequence[ByWord]
+    run: RoomRun, chips: list[int], room: LaunchRoom | None, planned: tuple[CoursePoint, ...], by: Sequence[ByWord]
 ) -> ChipRoom:
     if room is None or room.least_bytes is None:
         return ChipRoom(
@@ -191,7 +191,7 @@ def _room(
     )
 
 
-def _operation(rows: Rows, room: Room) -> str:
+def _operation(rows: Rows, room: LaunchRoom) -> str:
     """Of the program that was launched."""
     for listed in rows.by_process.values():
         for row in listed:

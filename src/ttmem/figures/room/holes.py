@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 
 from ttmem.analysis.alive import ByWord, names_of
-from ttmem.analysis.room.holes import HolePoint, HolesReport, Pin, PoolHoles, Span, pinned
-from ttmem.collector.chips import bank_sizes
+from ttmem.analysis.room.holes import FreeSpan, HolePoint, HolesReport, Pin, PoolHoles, pinned
+from ttmem.collector.chips import BANK_SIZES
 from ttmem.collector.rows.regions import bank_count, pool_bounds
 from ttmem.devices import Pool
-from ttmem.figures.room.run import Row, Rows, Run, says_damage
+from ttmem.figures.room.run import RoomRun, Row, Rows, says_damage
 
 __all__ = ["holes_report", "worst_holes"]
 
@@ -15,7 +15,7 @@ _POOLS = (Pool.DRAM, Pool.L1, Pool.L1_SMALL, Pool.TRACE)
 
 
 @says_damage
-def holes_report(run: Run, *, by: Sequence[ByWord], pool: Pool | None, most: int) -> HolesReport:
+def holes_report(run: RoomRun, *, by: Sequence[ByWord], pool: Pool | None, most: int) -> HolesReport:
     """Each pool of each chip at the instant at which most of it was free and not usable for one buffer."""
     found = []
     for one in [pool] if pool else _POOLS:
@@ -42,7 +42,7 @@ def holes_report(run: Run, *, by: Sequence[ByWord], pool: Pool | None, most: int
     )
 
 
-def worst_holes(run: Run, pool: Pool) -> list[tuple[list[int], list[HolePoint], int]]:
+def worst_holes(run: RoomRun, pool: Pool) -> list[tuple[list[int], list[HolePoint], int]]:
     """Chips that had the same holes, their course, and the time (CLOCK_MONOTONIC) of the worst. Of used pools only."""
     courses: dict[int, list[HolePoint]] = {}
     times: dict[int, list[int]] = {}
@@ -67,10 +67,10 @@ def _worst(course: Sequence[HolePoint]) -> HolePoint:
     return max(course, key=lambda point: (point.unusable_bytes, point.used_bytes))
 
 
-def _pins(run: Run, chip: int, pool: Pool, at_ns: int, by: Sequence[ByWord]) -> list[Pin]:
+def _pins(run: RoomRun, chip: int, pool: Pool, at_ns: int, by: Sequence[ByWord]) -> list[Pin]:
     rows = Rows(run.moment(at_ns))
     device = next(one.device for one in rows.moment.snapshot.devices if one.device.unique_id == chip)
-    bounds, banks = pool_bounds(device, pool, bank_sizes().get(device.arch)), bank_count(device, pool)
+    bounds, banks = pool_bounds(device, pool, BANK_SIZES.get(device.arch)), bank_count(device, pool)
     if bounds is None or not banks:
         return []
     listed = [(key, row) for key, row in rows.on(device.number, pool.number) if row[5] and not row[4] & 1]
@@ -89,9 +89,9 @@ def _pins(run: Run, chip: int, pool: Pool, at_ns: int, by: Sequence[ByWord]) -> 
     return sorted(pins, key=lambda pin: (-pin.hole_bytes, pin.size_bytes, pin.names))
 
 
-def _spans(row: Row, place: int, banks: int) -> Iterable[Span]:
+def _spans(row: Row, place: int, banks: int) -> Iterable[FreeSpan]:
     """What an allocation takes of each bank; one that is allocated by core, what it takes of some core."""
     if row[-1]:
-        return [Span(address, address + row[8], place) for address, *_ in row[-1] if address]
+        return [FreeSpan(address, address + row[8], place) for address, *_ in row[-1] if address]
     size = max(-(-row[5] // banks), row[8])
-    return [Span(row[7], row[7] + size, place)] if row[7] else []
+    return [FreeSpan(row[7], row[7] + size, place)] if row[7] else []

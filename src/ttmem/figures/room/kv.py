@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ttmem.analysis.room.advice import Advice
 from ttmem.devices import Kind, Pool
-from ttmem.figures.room.run import Row, Rows, Run
+from ttmem.figures.room.run import RoomRun, Row, Rows
 from ttmem.recording import Peak
 
 __all__ = ["blocks_of", "kv_advice"]
@@ -19,7 +19,7 @@ _LEAST_BUFFERS, _LEAST_BLOCKS, _TILE = 4, 2, 32
 _CACHE = re.compile(r"kv|cache", re.IGNORECASE)
 
 
-def kv_advice(run: Run) -> Iterator[Advice]:
+def kv_advice(run: RoomRun) -> Iterator[Advice]:
     """For chips whose DRAM was at its highest at the same moment with the same cache."""
     peaks = {
         peak.chip: peak
@@ -33,7 +33,7 @@ def kv_advice(run: Run) -> Iterator[Advice]:
             yield advice
 
 
-def _advice(run: Run, chips: list[int], peak: Peak) -> Advice | None:
+def _advice(run: RoomRun, chips: list[int], peak: Peak) -> Advice | None:
     rows = Rows(run.peak_moment(peak))
     usage = next(one for one in rows.moment.snapshot.devices if one.device.unique_id == peak.chip)
     found = blocks_of([row for _, row in rows.on(usage.device.number, Pool.DRAM.number)])

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from ttmem.analysis.alive import AliveSum
-from ttmem.analysis.room.page import IncidentLine, ProgramCache, RecordedPage
+from ttmem.analysis.room.page import CachedPrograms, IncidentLine, RecordedPage
 from ttmem.devices import Kind
 from ttmem.figures.growing import leaks
-from ttmem.figures.recorded import peak_report
-from ttmem.figures.room import Run, advice_report, cores_report, headroom_report, holes_report
+from ttmem.figures.recorded import peak_report, process_word
+from ttmem.figures.room import RoomRun, advice_report, cores_report, headroom_report, holes_report
 from ttmem.figures.room.run import site_line
 from ttmem.recording import Recording
 from ttmem.snapshot.incidents import Incident
@@ -26,7 +26,7 @@ _MOST_EVENTS = 1_000_000  # that a page goes through unasked: a second or two
 
 def recorded_page(recording: Recording, *, chip: str | None, most: int) -> RecordedPage:
     """What was recorded of some chips; none of that name is a SelectionError. Without `most` nothing is left out."""
-    run = Run(recording, chip=chip)
+    run = RoomRun(recording, chip=chip)
     devices = [usage.device for usage in run.usages.values()]
     peaks = peak_report(recording, by=("site",), chip=chip, most=most, views=("operation", "phase", "kind"))
     is_whole = not most or recording.row_count <= _MOST_EVENTS
@@ -41,7 +41,7 @@ def recorded_page(recording: Recording, *, chip: str | None, most: int) -> Recor
     )
 
 
-def _walked(run: Run, most: int) -> dict[str, Any]:
+def _walked(run: RoomRun, most: int) -> dict[str, Any]:
     """What has to go through all events."""
     grown = leaks(run.recording)
     holes = holes_report(run, by=("site",), pool=None, most=most)
@@ -55,11 +55,11 @@ def _walked(run: Run, most: int) -> dict[str, Any]:
     }
 
 
-def _is_of(chips: Iterable[ChipName], run: Run) -> bool:
+def _is_of(chips: Iterable[ChipName], run: RoomRun) -> bool:
     return any(chip.unique_id in run.usages for chip in chips)
 
 
-def _line(run: Run, process: ProcessUsage, incident: Incident) -> IncidentLine:
+def _line(run: RoomRun, process: ProcessUsage, incident: Incident) -> IncidentLine:
     return IncidentLine(
         name=f"{process.pid}-{incident.number}",
         kind=incident.kind,
@@ -73,7 +73,7 @@ def _line(run: Run, process: ProcessUsage, incident: Incident) -> IncidentLine:
     )
 
 
-def _programs(run: Run, most: int) -> list[ProgramCache]:
+def _programs(run: RoomRun, most: int) -> list[CachedPrograms]:
     """By process, of all programs whose beginning was recorded."""
     reader = run.lives(events=())
     late_ns = run.recording.last_ns - (run.recording.last_ns - run.recording.first_ns) // _QUARTERS
@@ -96,8 +96,8 @@ def _programs(run: Run, most: int) -> list[ProgramCache]:
         sums.sort(key=lambda one: (-one.count, one.names))
         process = processes[number]
         found.append(
-            ProgramCache(
-                process=f"pid {process.pid} ({process.label or process.command})",
+            CachedPrograms(
+                process=process_word(process.pid, process.label or process.command),
                 made_count=sum(one.count for one in sums),
                 last_quarter_count=late[number],
                 size_bytes=sum(one.size_bytes for one in sums),

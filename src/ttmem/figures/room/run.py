@@ -16,7 +16,7 @@ from ttmem.snapshot.incidents import Incident, Site
 from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipName, Device, TimeNs, place_of, replace
 
-__all__ = ["LifeNames", "Row", "Rows", "Run", "says_damage", "site_line"]
+__all__ = ["LifeNames", "RoomRun", "Row", "Rows", "says_damage", "site_line"]
 
 INSTANTS = 60
 _PROGRAM_ZERO = 0xFFFF_FFFF_FFFF  # the program whose number is 0
@@ -28,7 +28,7 @@ _Asked = ParamSpec("_Asked")
 Row = Sequence[Any]
 
 
-class Run:
+class RoomRun:
     """A recording, and which of its chips are meant (`chip` as for `ps -i`; none of them: a SelectionError)."""
 
     def __init__(self, recording: Recording, *, chip: str | None = None, instant_count: int = INSTANTS) -> None:
@@ -86,11 +86,13 @@ class Run:
         return Lives(self.recording, **limits)
 
 
-def says_damage(report: Callable[Concatenate[Run, _Asked], _Answer]) -> Callable[Concatenate[Run, _Asked], _Answer]:
+def says_damage(
+    report: Callable[Concatenate[RoomRun, _Asked], _Answer],
+) -> Callable[Concatenate[RoomRun, _Asked], _Answer]:
     """Of a recording that cannot all be read, no answer is more than "at least"."""
 
     @wraps(report)
-    def said(run: Run, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
+    def said(run: RoomRun, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
         answer, troubles = report(run, *args, **named), run.recording.troubles
         if not troubles:
             return answer
@@ -128,7 +130,7 @@ class Rows:
         processes = [one for one in moment.snapshot.processes if one.is_live]
         self._phases = {key: Phases(spans) for key, spans in moment.phases.items()}
         self._labels = {one.key: f"{one.pid} {one.label or one.command}".strip() for one in processes}
-        self.by_process: dict[int, Sequence[Row]] = {one.key: moment.allocations(one.key) for one in processes}
+        self.by_process: dict[int, Sequence[Row]] = {one.key: list(moment.allocations(one.key)) for one in processes}
 
     def entry(self, key: int, row: Row, size_bytes: int | None = None, *, chip: str = "", core: str = "") -> Entry:
         phases = self._phases.get(key, Phases(()))

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from ttmem.analysis.alive import AliveSum, ByWord
 from ttmem.analysis.room.traces import TraceLife, TraceReport
 from ttmem.devices import BANKED_POOLS, Kind
-from ttmem.figures.room.run import LifeNames, Run, says_damage
-from ttmem.recording import Batch, Event, EventKind, LifeFlag, Lives
+from ttmem.figures.recorded import process_word
+from ttmem.figures.room.run import LifeNames, RoomRun, says_damage
+from ttmem.recording import Batch, EventKind, LifeEvent, LifeFlag, Lives
 from ttmem.snapshot.values import ChipId
 
 __all__ = ["trace_report"]
@@ -31,8 +32,8 @@ class _Made(NamedTuple):
 class _Trace:
     """What is known of a trace so far; sequences order what one process did."""
 
-    captured: Event
-    released: Event | None = None
+    captured: LifeEvent
+    released: LifeEvent | None = None
     replays: list[int] = field(default_factory=list)  # sequences
     made: list[_Made] = field(default_factory=list)
 
@@ -49,7 +50,7 @@ class _Trace:
 
 
 @says_damage
-def trace_report(run: Run, *, by: Sequence[ByWord], most: int) -> TraceReport:
+def trace_report(run: RoomRun, *, by: Sequence[ByWord], most: int) -> TraceReport:
     """Every trace that was captured."""
     reader = run.lives(events=_KINDS)
     named = LifeNames(reader, by)
@@ -90,7 +91,7 @@ def _take(batch: Batch, traces: list[_Trace], named: LifeNames) -> None:
                 trace.made.append(_Made(begins[at], ends[at], sizes[at], named.key(batch, at)))
 
 
-def _note(event: Event, traces: list[_Trace], alive: dict[tuple[int, int, int], _Trace]) -> None:
+def _note(event: LifeEvent, traces: list[_Trace], alive: dict[tuple[int, int, int], _Trace]) -> None:
     name = (event.process, event.target, event.id)
     if event.kind is EventKind.TRACE_CAPTURED:
         alive[name] = _Trace(event)
@@ -104,7 +105,7 @@ def _note(event: Event, traces: list[_Trace], alive: dict[tuple[int, int, int], 
         alive[name].replays.append(event.sequence)
 
 
-def _life(run: Run, reader: Lives, trace: _Trace, named: LifeNames, most: int) -> TraceLife:
+def _life(run: RoomRun, reader: Lives, trace: _Trace, named: LifeNames, most: int) -> TraceLife:
     made = [one for one in trace.made if trace.takes(trace.captured.process, trace.captured.target, one.begin)]
     over = [one for one in made if trace.is_replayed_over(one)]
     sums: dict[tuple[str, ...], list[int]] = {}
@@ -115,7 +116,7 @@ def _life(run: Run, reader: Lives, trace: _Trace, named: LifeNames, most: int) -
     found = sorted((AliveSum(names, *figures) for names, figures in sums.items()), key=lambda one: -one.size_bytes)
     process = reader.processes[trace.captured.process]
     return TraceLife(
-        process=f"pid {process.pid} ({process.label or process.command})",
+        process=process_word(process.pid, process.label or process.command),
         trace=trace.captured.id,
         chip_ids=tuple(map(ChipId, trace.captured.chips)),
         size_bytes=trace.captured.value,

@@ -3,10 +3,12 @@
 bytes -> pages (aligned to 16 in L1, 32 or 64 in DRAM) -> pages per bank -> a block in every bank of that kind
 
 In the mode HYBRID buffers may instead lie on single cores (`core_banks`), and every page in L1 is aligned as in DRAM.
+Sub-devices may have L1 of their own (`sub_devices`), which is less for the mesh.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ttmem.devices import BufferType
 from ttmem.metal.chips import Chip
@@ -14,8 +16,9 @@ from ttmem.metal.memory.banks import Banks, BankStatistics, Block, Search
 from ttmem.metal.memory.core_banks import CoreBanks, CoreRefusal, choose, search, without
 from ttmem.metal.memory.refusals import AllocationRefused, ForeignPlacement, OutOfDeviceMemory
 from ttmem.metal.memory.specs import Allocation, BufferSpec, Core, Sharding
+from ttmem.metal.memory.sub_devices import SubDevice, SubDevices
 
-__all__ = ["Allocator", "Placement"]
+__all__ = ["Allocator", "FreeSpace", "Placement"]
 
 _DRAM_TYPES = frozenset({BufferType.DRAM, BufferType.TRACE})
 
@@ -29,8 +32,16 @@ class Placement:
     per_bank_bytes: int  # aligned pages, as the runtime's texts count them
     block_bytes: int  # what each bank gives up: the same, rounded to blocks
     reserved_bytes: int  # what all banks of one chip give up together
-    cores: tuple[Core, ...] = ()  # that it lies on, if each has an address of its own; `address` is 0 then
+    cores: tuple[Core, ...] = ()  # that it lies on, if not on all; `address` is 0 where each has one of its own
     core_addresses: tuple[tuple[int, ...], ...] = ()  # those addresses, core by core, on one chip after the other
+
+
+class FreeSpace(NamedTuple):
+    """The addresses of what gives a buffer its memory, in each bank."""
+
+    begin: int
+    end: int
+    cores: tuple[Core, ...] = ()  # of a sub-device with L1 of its own
 
 
 class Allocator:
@@ -43,7 +54,48 @@ class Allocator:
         if is_hybrid:
             l1 = self._banks[BufferType.L1]
             self._cores = CoreBanks(chip_count, l1.bank_bytes, l1.base, block_alignment=l1.block_alignment)
+        self._sub_devices: SubDevices | None = None
+        self._chip_count = chip_count
         self._live: set[Placement] = set()
+        self._on_sub_devices: dict[Placement, SubDevice] = {}
+
+    def load_sub_devices(self, cores: Sequence[Iterable[Core]], local_l1_bytes: int) -> None:
+        """Gives each of these sets of cores that many bytes of L1 for itself; buffers name it by its place here."""
+        self.clear_sub_devices()
+        if self._cores is not None:
+            raise AllocationRefused("sub-devices with L1 of their own, in the mode HYBRID: not in this model")
+        l1, step = self._banks[BufferType.L1], self.chip.architecture.l1_alignment
+        local_bytes = -(-local_l1_bytes // step) * step
+        if local_bytes > l1.bank_bytes:
+            raise AllocationRefused(
+                f"Sub-device 0 local L1 region [{l1.base}, {l1.base + local_bytes}) exceeds allocatable worker L1 "
+                f"limit {l1.base + l1.bank_bytes} after persistent allocations"
+            )
+        lowest = l1.lowest_address
+        if lowest is not None and lowest < l1.base + local_bytes:
+            raise AllocationRefused(
+                f"Shrink size {local_bytes} cuts into allocated block at address {lowest - l1.base}"
+            )
+        self._sub_devices = SubDevices(
+            cores, local_bytes, l1.base, block_alignment=l1.block_alignment, chip_count=self._chip_count
+        )
+        self._banks[BufferType.L1] = l1.moved_up(local_bytes)
+
+    def clear_sub_devices(self) -> None:
+        """Gives their L1 back to the mesh."""
+        loaded = self._sub_devices
+        if loaded is None:
+            return
+        if not loaded.is_empty:
+            raise AllocationRefused("Cannot switch sub device managers while sub devices still have local allocations")
+        self._banks[BufferType.L1] = self._banks[BufferType.L1].moved_up(-loaded.local_bytes)
+        self._sub_devices = None
+
+    def space_of(self, spec: BufferSpec) -> FreeSpace:
+        """Where the memory lies that a buffer is asked of."""
+        found = self._sub_device_of(spec)
+        banks = self._banks[spec.buffer_type] if found is None else found.banks
+        return FreeSpace(banks.base, banks.base + banks.bank_bytes, () if found is None else found.cores)
 
     def allocate(self, spec: BufferSpec, *, is_bottom_up: bool | None = None) -> Placement:
         """Find room for a buffer, or raise OutOfDeviceMemory; without a direction, from the type's own end.
@@ -56,6 +108,9 @@ class Allocator:
         banks = self._banks_for(spec)
         if is_bottom_up is None:
             is_bottom_up = spec.buffer_type in _DRAM_TYPES
+        sub_device = self._sub_device_of(spec)
+        if sub_device is not None:
+            return self._remember(self._on_sub_device(spec, sub_device, is_bottom_up=is_bottom_up))
         if spec.allocation is Allocation.PER_CORE:
             return self._remember(self._on_cores(spec, is_bottom_up=is_bottom_up))
         per_bank_bytes = self.per_bank_bytes(spec)
@@ -80,6 +135,9 @@ class Allocator:
         self._live.remove(placement)
         if not placement.block_bytes:
             return
+        if placement in self._on_sub_devices:
+            self._on_sub_devices.pop(placement).banks.give_back(placement.address)
+            return
         if self._cores is not None and placement.cores:
             self._cores.give_back(placement.cores, placement.core_addresses)
             return
@@ -90,6 +148,10 @@ class Allocator:
     def clear(self) -> None:
         """Free everything, as closing a device does."""
         self._live.clear()
+        self._on_sub_devices.clear()
+        if self._sub_devices is not None:
+            self._banks[BufferType.L1] = self._banks[BufferType.L1].moved_up(-self._sub_devices.local_bytes)
+            self._sub_devices = None
         for banks in self._banks.values():
             banks.clear()
         if self._cores is not None:
@@ -123,10 +185,12 @@ class Allocator:
         return self.lowest_l1_address_on(None)
 
     def lowest_l1_address_on(self, cores: Iterable[Core] | None) -> int | None:
-        """The same for some cores: buffers in lockstep lie on all of them."""
+        """The same for some cores: buffers of the whole mesh lie on all of them."""
         lowest = [self._banks[BufferType.L1].lowest_address]
         if self._cores is not None:
             lowest.append(self._cores.lowest_address(cores))
+        if self._sub_devices is not None:
+            lowest.append(self._sub_devices.lowest_address(cores))
         return min((address for address in lowest if address is not None), default=None)
 
     @property
@@ -136,6 +200,35 @@ class Allocator:
 
     def _remember(self, placement: Placement) -> Placement:
         self._live.add(placement)
+        return placement
+
+    def _sub_device_of(self, spec: BufferSpec) -> SubDevice | None:
+        """The one that it is asked of; None: the mesh, which is its own only one if none are loaded."""
+        if spec.sub_device is None:
+            return None
+        if self._sub_devices is not None:
+            return self._sub_devices.of(spec)
+        if spec.sub_device:
+            raise AllocationRefused(f"SubDevice index {spec.sub_device} out of bounds 1")
+        return None
+
+    def _on_sub_device(self, spec: BufferSpec, found: SubDevice, *, is_bottom_up: bool) -> Placement:
+        """In lockstep on its cores."""
+        assert self._sub_devices is not None
+        block_bytes = self._block_bytes(spec)
+        address = found.banks.take(block_bytes, is_bottom_up=is_bottom_up)
+        if address is None:
+            raise self._out_of_memory(spec, found.banks.statistics)
+        placement = Placement(
+            spec.buffer_type,
+            address,
+            self.per_bank_bytes(spec),
+            block_bytes,
+            block_bytes * len(found.cores),
+            found.cores,
+            self._sub_devices.addresses(found, address),
+        )
+        self._on_sub_devices[placement] = found
         return placement
 
     def _on_cores(self, spec: BufferSpec, *, is_bottom_up: bool) -> Placement:

@@ -84,6 +84,15 @@ class Banks:
         self._allocated_bytes -= size_bytes
         self._holes.put_back(address - self.base, size_bytes)
 
+    def moved_up(self, size_bytes: int) -> "Banks":
+        """The same without the lowest bytes of each bank, or with more of them if that is below 0."""
+        moved = Banks(
+            self.bank_count, self.bank_bytes - size_bytes, self.base + size_bytes, block_alignment=self.block_alignment
+        )
+        for offset, taken_bytes in self._taken.items():
+            moved.take_at(self.base + offset, taken_bytes)
+        return moved
+
     def clear(self) -> None:
         """Free everything."""
         self._holes = Holes(self.bank_bytes)

@@ -87,6 +87,7 @@ class BufferSpec:
     layout: Layout = Layout.INTERLEAVED
     sharding: Sharding | None = None
     allocation: Allocation = Allocation.LOCKSTEP
+    sub_device: int | None = None  # that gives it, if it has L1 of its own; None: the mesh
     tensor: str = field(default="", compare=False)  # that it holds: "1x1x32x14336 bfloat16 tile"
 
     def __post_init__(self) -> None:
@@ -111,6 +112,10 @@ class BufferSpec:
         elif self.page_count * self.page_bytes < self.size_bytes:
             raise BadBuffer(f"{self.page_count} pages of {self.page_bytes} bytes do not hold {self.size_bytes} bytes")
         self._refuse_unless_on_cores()
+        if self.sub_device is not None and not are_whole(self.sub_device):
+            raise BadBuffer(f"no sub-device: {self.sub_device!r}; they are numbered from 0")
+        if self.sub_device is not None and self.sharding is None:
+            raise BadBuffer("Specifying sub-device for buffer requires buffer to be sharded")
 
     @property
     def page_count(self) -> int:

@@ -48,11 +48,13 @@ def tensor(
     grid: tuple[int, int] | None = None,
     cores: Iterable[Core] | None = None,
     allocation: Allocation = Allocation.LOCKSTEP,
+    sub_device: int | None = None,
 ) -> BufferSpec:
     """The buffer of a tensor on one chip.
 
     `shard`: rows and columns of one shard; `grid`: columns and rows of the cores (or DRAM banks) that shards go to.
-    Cores that do not begin at 0,0 are given as `cores` instead, like `CoreRanges.parse("2,1-5,1")`.
+    Cores that do not begin at 0,0 are given as `cores` instead, like `CoreRanges.parse("2,1-5,1")`. `sub_device` is the
+    number of one that was loaded.
     """
     if not (isinstance(shape, Sequence) and are_whole(*shape)):
         raise BadBuffer(f"no shape of a tensor: {shape!r}; give its dimensions as whole numbers, like (1, 1, 32, 4096)")
@@ -63,7 +65,9 @@ def tensor(
     places = () if cores is None else tuple(cores)
     sharding = None if shard is None else _sharding(plane, shard, layout=layout, grid=grid, cores=places)
     words = f"{'x'.join(map(str, shape))} {dtype} {'tile' if is_tiled else 'row major'}"
-    return BufferSpec(plane.page_count * page_bytes, page_bytes, buffer_type, layout, sharding, allocation, words)
+    return BufferSpec(
+        plane.page_count * page_bytes, page_bytes, buffer_type, layout, sharding, allocation, sub_device, words
+    )
 
 
 def _plane(shape: Sequence[int], shard: tuple[int, int] | None, *, is_tiled: bool) -> _Plane:

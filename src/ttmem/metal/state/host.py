@@ -123,7 +123,7 @@ class Host(ABC):
         try:
             placement = self.allocator.allocate(spec, is_bottom_up=is_bottom_up)
         except OutOfDeviceMemory as refusal:
-            reported = self._refusal_of(refusal, is_per_core=spec.allocation is Allocation.PER_CORE)
+            reported = self._refusal_of(refusal, spec)
             self.report_refusal(reported._replace(tensor=spec.tensor, operation=operation))
             raise
         parts = [_core_parts(placement.cores, addresses) for addresses in placement.core_addresses]
@@ -165,10 +165,19 @@ class Host(ABC):
             self.refusal_count += 1
         self.reports.refused(refusal)
 
-    def _refusal_of(self, refusal: OutOfDeviceMemory, *, is_per_core: bool) -> Refusal:
+    def load_sub_devices(self, cores: Sequence[CoreRanges], local_l1_bytes: int) -> None:
+        """Divides the cores into sub-devices, each with L1 of its own; buffers name it by its place here."""
+        self.refuse_if_closed()
+        self.allocator.load_sub_devices(cores, local_l1_bytes)
+
+    def clear_sub_devices(self) -> None:
+        """The end of them; nothing may lie in their L1."""
+        self.allocator.clear_sub_devices()
+
+    def _refusal_of(self, refusal: OutOfDeviceMemory, spec: BufferSpec) -> Refusal:
         """Every figure that the runtime's text names, and where in each bank the memory lies that ran out."""
         figures, bank_count = refusal.statistics, refusal.bank_count
-        begin = self.allocator.base_address(refusal.buffer_type)
+        space = self.allocator.space_of(spec)
         lowest = self.allocator.lowest_l1_address if refusal.buffer_type is BufferType.L1 else None
         return Refusal(
             RefusalKind.OUT_OF_MEMORY,
@@ -180,10 +189,11 @@ class Host(ABC):
             bank_free_bytes=figures.free_bytes,
             bank_largest_free_bytes=figures.largest_free_bytes,
             bank_count=bank_count,
-            space_begin_address=begin,
-            space_end_address=begin + figures.bank_bytes,
+            space_begin_address=space.begin,
+            space_end_address=space.end,
+            cores=CoreRanges.at(*space.cores) if space.cores else None,
             buffer_address=lowest or 0,
-            is_per_core=is_per_core,
+            is_per_core=spec.allocation is Allocation.PER_CORE,
             text=str(refusal),
         )
 

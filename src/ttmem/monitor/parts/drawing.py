@@ -13,7 +13,7 @@ A screen's module has, besides, what the app needs to know of it:
     wanted(frame, state) -> Wanted                        what has to be asked for
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -23,12 +23,25 @@ from ttmem.snapshot.kernel_table import KernelTable
 from ttmem.snapshot.process_detail import ProcessDetail
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import Snapshot
+from ttmem.view.incidents.lines import Told, told_incidents
 from ttmem.view.table import Line, Role, Span, clean, clipped, width_of
 
 if TYPE_CHECKING:
     from ttmem.analysis import Explanation
 
-__all__ = ["RECORDED", "ChipSpot", "DrawArea", "Drawing", "Layout", "MonitorFrame", "Pen", "Wanted", "shown_name"]
+__all__ = [
+    "RECORDED",
+    "CardFrame",
+    "ChipSpot",
+    "DrawArea",
+    "Drawing",
+    "Layout",
+    "MonitorFrame",
+    "Pen",
+    "Wanted",
+    "frame_of",
+]
+__all__ += ["framed", "placed", "seen_name", "shown_name"]
 
 Layout = Literal["auto", "full", "compact"]
 RECORDED = "recording "  # how the source of its snapshots begins
@@ -48,9 +61,37 @@ class MonitorFrame(NamedTuple):
     seen: frozenset[tuple[int, int, int]] = frozenset()  # incidents the user has marked as seen: pid, number, time
 
     @property
+    def incidents(self) -> list[Told]:
+        """Those whose details are kept, the newest first. One is news, and red, while it is newer than a minute or the
+        program ended with it, until the user has marked it as seen; afterwards it is counted in grey."""
+        rows = self.overview.processes if self.overview is not None else ()
+        if self.overview is None or not any(row.incidents for row in rows):
+            return []
+        told = told_incidents(((row, row.state == "ended") for row in rows if row.was_refused), self.overview.time_ns)
+        if not self.seen:
+            return told
+        return [one._replace(is_fresh=False) if seen_name(one) in self.seen else one for one in told]
+
+    @property
+    def fresh_count(self) -> int:
+        """How many incidents are news."""
+        return sum(one.is_fresh for one in self.incidents)
+
+    @property
+    def incident_count(self) -> int:
+        """How many incidents there were, also those whose details are lost."""
+        rows = self.overview.processes if self.overview is not None else ()
+        return sum(row.incident_count or row.refusal_count + row.clash_count for row in rows)
+
+    @property
     def is_recorded(self) -> bool:
         """Whether figures are those of a recording, which holds neither sensors nor what is taken of the host."""
         return self.overview is not None and self.overview.source.startswith(RECORDED)
+
+
+def seen_name(one: Told) -> tuple[int, int, int]:
+    """What marks an incident as seen; one that happens again is news again."""
+    return one.pid, one.incident.number, one.time_ns
 
 
 class Wanted(NamedTuple):
@@ -157,3 +198,63 @@ def shown_name(text: str, is_ascii: bool) -> str:
     """A name from outside, made safe for the terminal."""
     shown = clean(text)
     return "".join(one if one.isascii() else "?" for one in shown) if is_ascii and not shown.isascii() else shown
+
+
+class CardFrame(NamedTuple):
+    """The characters of a frame."""
+
+    top: tuple[str, str]
+    bottom: tuple[str, str]
+    side: str
+    rule: str
+
+
+def frame_of(*, is_ascii: bool) -> CardFrame:
+    return CardFrame(("+", "+"), ("+", "+"), "|", "-") if is_ascii else CardFrame(("╭", "╮"), ("╰", "╯"), "│", "─")
+
+
+def framed(
+    lines: Sequence[Line], width: int, title: Line, right: Line = (), *, role: Role = Role.FRAME, is_ascii: bool
+) -> list[Line]:
+    """Lines inside a frame of exactly `width` columns, a title at its left and words at its right."""
+    frame = frame_of(is_ascii=is_ascii)
+    room = width - 6
+    shown = _words(title, room)
+    left = sum(span.width for span in shown)
+    ending = right if right and left + 3 + sum(span.width for span in right) <= room else ()
+    taken = left + sum(span.width for span in ending)
+    rule = width - 4 - taken - 2 * bool(shown) - 2 * bool(ending)
+    top = (
+        Span(frame.top[0] + frame.rule, role),
+        *((Span(" "), *shown, Span(" ")) if shown else ()),
+        Span(frame.rule * rule, role),
+        *((Span(" "), *ending, Span(" ")) if ending else ()),
+        Span(frame.rule + frame.top[1], role),
+    )
+    side = Span(frame.side, role)
+    body = [(side, *placed(line, width - 2), side) for line in lines]
+    bottom = Span(frame.bottom[0] + frame.rule * (width - 2) + frame.bottom[1], role)
+    return [top, *body, (bottom,)]
+
+
+def _words(line: Line, room: int) -> Line:
+    """As many spans as there is room for."""
+    kept: list[Span] = []
+    for span in line:
+        room -= span.width
+        if room < 0:
+            break
+        kept.append(span)
+    return tuple(kept)
+
+
+def placed(left: Line, width: int, right: Line = ()) -> Line:
+    """Exactly so wide: words at the left, and at the right as far as there is room between."""
+    taken = sum(span.width for span in left)
+    ending = sum(span.width for span in right)
+    if right and taken + 1 + ending <= width:
+        return (*left, Span(" " * (width - taken - ending)), *right)
+    if taken > width:
+        kept = _words(left, width)
+        return (*kept, Span(" " * (width - sum(span.width for span in kept))))
+    return (*left, Span(" " * (width - taken)))

@@ -11,7 +11,6 @@ from zlib import crc32
 
 from ttmem.devices import PLANNED_POOLS, Pool
 from ttmem.monitor.parts.drawing import MonitorFrame
-from ttmem.monitor.parts.news import news_of
 from ttmem.snapshot.history import ProcessRates
 from ttmem.snapshot.host import Foreign
 from ttmem.snapshot.usage import PoolUsage, ProcessUsage, Snapshot
@@ -124,7 +123,7 @@ def entries_of(frame: MonitorFrame) -> list[ProcessEntry]:
         return []
     chips = {usage.device.number: usage.device for usage in overview.devices}
     rates = {(one.key, one.pid): one for one in frame.history.processes} if frame.history else {}
-    red = {one.pid for one in news_of(frame) if one.is_fresh}
+    red = {one.pid for one in frame.incidents if one.is_fresh}
     cores = _own_cores(overview)
     listed = [
         _entry_of(row, overview.time_ns, chips, red)._replace(

@@ -4,20 +4,20 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ttmem.devices import Pool
-from ttmem.monitor.parts.news import whole_age_text
 from ttmem.monitor.parts.process_entries import HELD_POOLS, ProcessEntry
 from ttmem.snapshot.history import ProcessRates
-from ttmem.view.device_tables import devices_word
 from ttmem.view.table import Cell, Column, Layout, Line, Role, Span, cell, clean, clipped, laid_out
 from ttmem.view.texts import (
     UNKNOWN,
     count_text,
+    devices_word,
     label_text,
     pid_text,
     plural,
     signed_text,
     size_text,
     tight_count_text,
+    whole_age_text,
 )
 
 __all__ = [

@@ -12,7 +12,6 @@ from ttmem.snapshot.process_detail import Holding, ProcessDetail, SiteSum
 from ttmem.snapshot.programs import Clash, OpenPhase, OutOfMemory, PhasePeak
 from ttmem.snapshot.usage import PoolUsage, ProcessDevice
 from ttmem.snapshot.values import ChipId, ChipName, TimeNs, replace
-from ttmem.view.device_tables import devices_word
 from ttmem.view.incidents.lines import Told, line_of
 from ttmem.view.pages.summary import grouped
 from ttmem.view.table import Line, Role, Span, width_of
@@ -20,6 +19,7 @@ from ttmem.view.texts import (
     UNKNOWN,
     clock_text,
     count_text,
+    devices_word,
     size_text,
     stack_text,
     tight_count_text,

@@ -13,9 +13,8 @@ from ttmem.monitor.parts.chart_marks import legend, words_of
 from ttmem.monitor.parts.drawing import ChipSpot, DrawArea, Drawing, MonitorFrame, Pen, Wanted
 from ttmem.snapshot.history import SPANS_SECONDS, History, Mark, Series
 from ttmem.snapshot.values import Device
-from ttmem.view.device_tables import device_word
 from ttmem.view.table import Line, Role, Span, fitted
-from ttmem.view.texts import clock_text, size_text
+from ttmem.view.texts import clock_text, device_word, size_text
 
 __all__ = ["INITIAL", "ChartsState", "acted", "draw", "pointed", "wanted"]
 

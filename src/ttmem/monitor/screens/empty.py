@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, shown_name
-from ttmem.monitor.parts.news import KIND_WORDS, ago_text, news_of
+from ttmem.monitor.parts.news import KIND_WORDS, ago_text
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import ProcessUsage, Snapshot
 from ttmem.sources.procfs import uids_of, user_name
@@ -82,7 +82,7 @@ def _looked_at(frame: MonitorFrame, overview: Snapshot) -> Iterator[tuple[str, s
 def _ending_text(frame: MonitorFrame, overview: Snapshot, last: ProcessUsage) -> str:
     """When it ended, and with what."""
     when = "" if last.last_event_time_ns is None else f"ended {ago_text(overview.time_ns - last.last_event_time_ns)}"
-    own = [one for one in news_of(frame) if one.pid == last.pid]
+    own = [one for one in frame.incidents if one.pid == last.pid]
     if not own and not last.was_refused:
         return f"{when}, no incidents" if when else "no incidents"
     what = KIND_WORDS[own[0].incident.kind] if own else "incidents, details lost"

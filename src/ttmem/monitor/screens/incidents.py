@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 
 from ttmem.analysis import Explanation
 from ttmem.monitor.panels.page import finding_lines
-from ttmem.monitor.parts.chips.cards import framed
-from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted, shown_name
-from ttmem.monitor.parts.news import KIND_WORDS, ago_text, incident_count, news_of
+from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Wanted, framed, shown_name
+from ttmem.monitor.parts.news import KIND_WORDS, ago_text
 from ttmem.snapshot.usage import DeviceUsage
 from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.address_map import address_map, legend
@@ -47,7 +46,7 @@ INITIAL = IncidentsState()
 
 
 def draw(frame: MonitorFrame, area: DrawArea, state: IncidentsState) -> Drawing:
-    told = news_of(frame)
+    told = frame.incidents
     at = _at(told, state)
     lines: list[Line] = [_heading(frame, area)]
     hits: dict[int, int] = {}
@@ -75,7 +74,7 @@ def _at(told: Sequence[Told], state: IncidentsState) -> int:
 
 
 def acted(action: str, state: IncidentsState, frame: MonitorFrame, area: DrawArea) -> IncidentsState:
-    told = news_of(frame)
+    told = frame.incidents
     steps = {"up": -1, "down": 1, "page_up": -2, "page_down": 2, "home": -len(told), "end": len(told)}
     if action not in steps or not told:
         return state
@@ -89,14 +88,14 @@ def pointed(hit: int, state: IncidentsState) -> IncidentsState:
 
 def wanted(frame: MonitorFrame, state: IncidentsState) -> Wanted:
     """The incidents on screen, with what was alive at each."""
-    told = news_of(frame)
+    told = frame.incidents
     at = _at(told, state)
     return Wanted(incidents=tuple((one.pid, one.incident.number) for one in told[at : at + _SHOWN]))
 
 
 def selected(state: IncidentsState, frame: MonitorFrame) -> DeviceUsage | None:
     """The chip of the incident under the cursor."""
-    told = news_of(frame)
+    told = frame.incidents
     if not told or frame.overview is None:
         return None
     ids = told[_at(told, state)].incident.device_ids
@@ -105,7 +104,7 @@ def selected(state: IncidentsState, frame: MonitorFrame) -> DeviceUsage | None:
 
 def copied(state: IncidentsState, frame: MonitorFrame) -> str:
     """The incident under the cursor as text; empty if there is none."""
-    told = news_of(frame)
+    told = frame.incidents
     if not told:
         return ""
     one = told[_at(told, state)]
@@ -115,7 +114,7 @@ def copied(state: IncidentsState, frame: MonitorFrame) -> str:
 
 def story(state: IncidentsState, frame: MonitorFrame, area: DrawArea) -> list[Line]:
     """All that is known of the incident under the cursor, with the memory map of that moment."""
-    told = news_of(frame)
+    told = frame.incidents
     explanation = _explained(told[_at(told, state)], frame) if told else None
     if explanation is None:
         return [(Span(" Nothing more is known of it yet.", Role.DIM),)]
@@ -124,7 +123,7 @@ def story(state: IncidentsState, frame: MonitorFrame, area: DrawArea) -> list[Li
 
 def holders(state: IncidentsState, frame: MonitorFrame, area: DrawArea) -> list[Line]:
     """Who held the memory, the largest first."""
-    told = news_of(frame)
+    told = frame.incidents
     explanation = _explained(told[_at(told, state)], frame) if told else None
     if explanation is None or not explanation.holders:
         return [(Span(" Who held it is not known.", Role.DIM),)]
@@ -140,8 +139,8 @@ def _devices(frame: MonitorFrame) -> list[ChipName]:
 
 
 def _heading(frame: MonitorFrame, area: DrawArea) -> Line:
-    count = incident_count(frame)
-    fresh = any(one.is_fresh for one in news_of(frame))
+    count = frame.incident_count
+    fresh = any(one.is_fresh for one in frame.incidents)
     title = plural(count, "incident", "s") if count else "No incidents"
     words = "newest first; kept by each program, so they are here even if ttmem was started later"
     text = f"  {words}" if count and area.width >= 110 else "  newest first" if count else ""

@@ -10,10 +10,9 @@ from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Pen, Wa
 from ttmem.monitor.screens.l1_map import beside, chip_word
 from ttmem.snapshot import DeviceUsage
 from ttmem.snapshot.kernel_table import KernelRow, KernelTable
-from ttmem.view.device_tables import device_word
 from ttmem.view.pages.program_tables import cache_table, ring_table
 from ttmem.view.table import Line, Role, Span, fitted, width_of
-from ttmem.view.texts import UNKNOWN, count_text, packed_text, reason_text, tight_size_text
+from ttmem.view.texts import UNKNOWN, count_text, device_word, packed_text, reason_text, tight_size_text
 
 __all__ = ["COLUMNS", "INITIAL", "SORTS", "KernelColumn", "KernelsState", "acted", "draw", "pointed", "wanted"]
 

@@ -14,9 +14,8 @@ from ttmem.monitor.parts.map_bars import axis, head_line, missing_lines, parts_o
 from ttmem.monitor.parts.map_lists import address_lines, core_lines, grid_width, legend_lines
 from ttmem.snapshot.chip_map import ChipMap, Space
 from ttmem.snapshot.values import Device
-from ttmem.view.device_tables import device_word
 from ttmem.view.table import Line, Role, Span, fitted, width_of
-from ttmem.view.texts import count_text
+from ttmem.view.texts import count_text, device_word
 
 __all__ = ["INITIAL", "L1MapState", "acted", "beside", "chip_word", "draw", "pointed", "wanted"]
 

@@ -10,9 +10,8 @@ from typing import NamedTuple
 from ttmem.monitor.parts.drawing import DrawArea, Drawing, MonitorFrame, Pen, Wanted, shown_name
 from ttmem.snapshot.identity import chip_of
 from ttmem.snapshot.telemetry import ChipTelemetry, Sensor
-from ttmem.view.device_tables import device_word
 from ttmem.view.table import Line, Role, Span, clipped, fitted, width_of
-from ttmem.view.texts import UNKNOWN, ranges_text
+from ttmem.view.texts import UNKNOWN, device_word, ranges_text
 
 __all__ = ["INITIAL", "TelemetryState", "acted", "draw", "pointed", "wanted"]
 

@@ -9,12 +9,13 @@ import stat
 from collections.abc import Callable
 from typing import BinaryIO
 
-from ttmem.errors import NothingToRead, RegionDamaged
+from ttmem.errors import NothingToRead, RegionDamaged, WrongFile
 from ttmem.events.parts import Document
 from ttmem.sources.directories import region_number
 from ttmem.sources.inspected.checkpoint import CHECKPOINT_MAGIC, checkpoint_document
-from ttmem.sources.inspected.journal import JOURNAL_MAGIC, journal_document
+from ttmem.sources.inspected.journal import journal_document
 from ttmem.sources.inspected.region import region_document
+from ttmem.sources.journals import JOURNAL_MAGIC
 from ttmem.sources.stock_shm.layouts import LAYOUTS
 from ttmem.sources.stock_shm.region import decode_region, region_version
 from ttmem.sources.stock_shm.regions import read_region_file
@@ -39,7 +40,8 @@ def inspected(path: str, *, most: int) -> Document:
             kind, document = _decoded(path, file, facts.st_size, most)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise NothingToRead(f"{path}: cannot be read: {reason}; give a file that is there and may be read") from None
+        wrong = WrongFile if isinstance(error, FileNotFoundError) else NothingToRead
+        raise wrong(f"{path}: cannot be read: {reason}; give a file that is there and may be read") from None
     return {"path": path, "kind": kind, "bytes": facts.st_size, **document}
 
 
@@ -49,11 +51,13 @@ def _check_is_file(path: str, facts: os.stat_result) -> None:
     found, advice = "something else", "give a file"
     if stat.S_ISDIR(facts.st_mode):
         found, advice = "a directory", "give one of the files in it; ttmem ps reads all of them"
+        if os.path.exists(os.path.join(path, "meta.json")):
+            found, advice = "a recording", "ttmem report reads it"
     elif stat.S_ISFIFO(facts.st_mode):
         found, advice = "a pipe", "write it to a file first"
     elif stat.S_ISSOCK(facts.st_mode):
         found, advice = "a socket", "ttmem ps asks the daemon behind it"
-    raise NothingToRead(f"{path}: expected a file, found {found}; {advice}")
+    raise WrongFile(f"{path}: expected a file, found {found}; {advice}")
 
 
 def _decoded(path: str, file: BinaryIO, size_bytes: int, most: int) -> tuple[str, Document]:
@@ -68,7 +72,7 @@ def _decoded(path: str, file: BinaryIO, size_bytes: int, most: int) -> tuple[str
             return "region", region_document(decode_region(read_region_file(os.path.realpath(path)).data))
         except RegionDamaged as damaged:
             raise NothingToRead(f"{path}: {damaged}") from None
-    raise NothingToRead(f"{path}: {_unknown(head, size_bytes)}")
+    raise WrongFile(f"{path}: {_unknown(head, size_bytes)}")
 
 
 def _unknown(head: bytes, size_bytes: int) -> str:

@@ -19,9 +19,8 @@ from ttmem.sources.inspected.incidents import incident_counts, incident_heads
 from ttmem.sources.inspected.stacks import StackTexts
 from ttmem.tracking import Cache, CoreType, Stall
 
-__all__ = ["JOURNAL_MAGIC", "journal_document"]
+__all__ = ["journal_document"]
 
-JOURNAL_MAGIC = b"TMEMJNL"  # and a digit
 _RECORD_BYTES = STRUCTS["Record"].size_bytes
 _STATES = ("unnamed", "open", "closed")
 _CLOCKS = ("monotonic", "tsc")

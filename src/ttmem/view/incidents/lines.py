@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from ttmem.analysis.address_lines import is_of_sub_device
 from ttmem.snapshot.incidents import Incident, incident_name
 from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.words import (
@@ -125,7 +126,9 @@ def line_of(one: Told, devices: Sequence[ChipName], width: int | None, *, is_asc
     more = f" x{count_text(incident.repeat_count + 1)}" if incident.repeat_count else ""
     title = f" {_TITLES.get(incident.kind, incident_title(incident))}{more}"
     chips = chips_text(incident, devices).removesuffix(" (one mesh)")
-    body = f"  {chips}  {_name(one)}  {_asked(incident)}  {site_text(incident.site, 1)}"
+    body = f"  {chips}  {_name(one)}  {_asked(incident)}  "
+    room = None if width is None else width - width_of(title) - width_of(body)
+    body += _site_in(site_text(incident.site, 1), room, is_ascii=is_ascii)
     extras = [f"  {_free(incident)}", f"  {clock_text(one.time_ns)}", f"  {clean(one.label)}"]
     taken = width_of(title) + width_of(body)
     rest = ""
@@ -137,6 +140,16 @@ def line_of(one: Told, devices: Sequence[ChipName], width: int | None, *, is_asc
     if width is not None:
         body = clipped(body, max(0, width - width_of(title)), is_ascii=is_ascii)
     return Span(title, Role.FULL if one.is_fresh else Role.DIM), Span(body), Span(rest, Role.DIM)
+
+
+def _site_in(text: str, room: int | None, *, is_ascii: bool) -> str:
+    """file.py:12 function, where there is less room the end of the file's name and its line: those lead to it."""
+    place = text.partition(" ")[0]
+    excess = 0 if room is None else width_of(place) - room
+    name, _, number = place.rpartition(":")
+    if excess <= 0 or not number.isdecimal() or len(name) <= excess:
+        return text
+    return ("~" if is_ascii else "…") + place[excess + 1 :]
 
 
 def _name(one: Told) -> str:
@@ -151,7 +164,7 @@ def _asked(incident: Incident) -> str:
     if incident.kind == "unsafe_replay":
         trace = "a trace" if incident.trace is None else f"trace {incident.trace}"
         return f"{trace} over {size_text(incident.requested_bytes)}"
-    memory = memory_word(incident.memory)
+    memory = f"{'sub-device ' if is_of_sub_device(incident) else ''}{memory_word(incident.memory)}"
     if is_per_core_memory(incident) and incident.requested_per_bank_bytes is not None:
         return f"asked {size_text(incident.requested_per_bank_bytes)}/core of {memory}"
     return f"asked {size_text(incident.requested_bytes)} of {memory}"

@@ -25,15 +25,17 @@ def explanation_page(
     *,
     is_whole: bool,
     chosen: Sequence[ProcessUsage],
+    path: str = "",
 ) -> list[Line]:
-    """Each incident under its own heading; then which others are kept, or were not."""
+    """Each incident under its own heading; then which others are kept, or were not. `path`: of the journal or recording
+    that was asked for, if one was."""
     lines: list[Line] = []
     devices = devices_of(snapshot)
     for process, explanation in explanations:
         lines += [()] if lines else []
         lines += [_heading(process, explanation, snapshot, options), ()]
         lines += incident_story(explanation, devices, options, most=0 if is_whole else 20)
-    notes = [*_journals(chosen), *_others(explanations, snapshot, chosen)]
+    notes = [*_journals(chosen), *_others(explanations, snapshot, chosen, path)]
     return [*lines, (), *wrapped(notes, Role.DIM, "", options.width)] if notes else lines
 
 
@@ -101,14 +103,18 @@ def _journals(chosen: Sequence[ProcessUsage]) -> Iterator[str]:
 
 
 def _others(
-    explanations: Sequence[tuple[ProcessUsage, Explanation]], snapshot: Snapshot, chosen: Sequence[ProcessUsage]
+    explanations: Sequence[tuple[ProcessUsage, Explanation]],
+    snapshot: Snapshot,
+    chosen: Sequence[ProcessUsage],
+    path: str,
 ) -> Iterator[str]:
     shown = {(process.key, one.incident.number) for process, one in explanations}
     for process in {process.key: process for process, _ in explanations}.values():
         kept = [one for one in process.incidents if (process.key, one.number) not in shown]
         if kept:
             names = ", ".join(_brief(process, one) for one in kept[-_NAMED_MOST:])
-            yield f"Other incidents of pid {process.pid}: {names} (ttmem explain {process.pid} --all)."
+            subject = path or process.pid or clean(process.path)
+            yield f"Other incidents of pid {process.pid}: {names} (ttmem explain {subject} --all)."
         lost = process.incident_count - len(process.incidents)
         if lost > 0:
             yield f"{plural(lost, 'earlier incident', 's')} of pid {process.pid}, details not kept."
@@ -116,7 +122,8 @@ def _others(
     others = [process for process in snapshot.processes if process.incident_count and process.key not in keys]
     if others and len(chosen) == len(snapshot.processes):
         pids = ", ".join(str(process.pid) for process in others[:_NAMED_MOST])
-        yield f"Other processes with incidents: pid {pids}."
+        how = f" (ttmem explain {path} --incident PID-N)" if path else ""
+        yield f"Other processes with incidents: pid {pids}{how}."
 
 
 def _brief(process: ProcessUsage, incident: Incident) -> str:

@@ -38,7 +38,7 @@ def room_table(devices: Sequence[DeviceUsage], *, width: int | None) -> list[Lin
 
 def _block(usage: DeviceUsage, pool: Pool, *, is_of_bank: bool = False) -> int | None:
     found = next((one for one in usage.pools if one.pool is pool), None)
-    if found is None or found.is_untouched:
+    if found is None:
         return None
     return found.largest_free_bank_bytes if is_of_bank else found.largest_free_bytes
 

@@ -26,9 +26,16 @@ Explain = Callable[[ProcessUsage, Incident], Explanation]
 
 
 def run_incidents(
-    processes: Sequence[ProcessUsage], explain: Explain, options: PageOptions, *, has_failed: bool
+    processes: Sequence[ProcessUsage],
+    explain: Explain,
+    options: PageOptions,
+    *,
+    has_failed: bool,
+    devices: Sequence[ChipName] = (),
 ) -> list[Line]:
-    """For processes that had incidents; those of several that are alike (ranks of one run) share what is said."""
+    """For processes that had incidents; those of several that are alike (ranks of one run) share what is said.
+    `devices`: chips by name, also those of which nothing was held."""
+    named = [*devices, *(held.device for process in processes for held in process.devices)]
     groups: dict[Hashable, list[ProcessUsage]] = {}
     for process in processes:
         if process.incidents:
@@ -39,9 +46,9 @@ def run_incidents(
         lines += [()] if lines else []
         is_silent = group[0].incidents[-1].kind == "unsafe_replay"
         if (has_failed or is_silent) and number < _BLOCKS_MOST:
-            lines += _block(group, explain, options)
+            lines += _block(group, explain, named, options)
         else:
-            lines += _brief(group, explain, options, has_failed=has_failed)
+            lines += _brief(group, explain, named, options, has_failed=has_failed)
     for text in unkept_texts(process for process in processes if not process.incidents):
         line = (Span(f" {text}", Role.HIGH),)
         lines.append(fitted(line, options.width) if options.width else line)
@@ -53,10 +60,12 @@ def _likeness(incident: Incident) -> Hashable:
     return incident.kind, incident.memory, incident.requested_bytes, incident.requested_per_bank_bytes, frames
 
 
-def _block(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions) -> list[Line]:
+def _block(
+    group: Sequence[ProcessUsage], explain: Explain, named: Sequence[ChipName], options: PageOptions
+) -> list[Line]:
     process = group[0]
     found = explain(process, process.incidents[-1])
-    lines = incident_block(found, _devices(group), options)
+    lines = incident_block(found, named, options)
     rows = []
     if len(group) > 1:
         rows.append(("processes", f"{plural(len(group), 'process', 'es')} alike: pid {_pids(group)}", Role.PLAIN))
@@ -64,31 +73,39 @@ def _block(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions
         rows.append(
             ("before", f"{plural(process.incident_count - 1, 'other incident', 's')} of pid {process.pid}", Role.DIM)
         )
-    rows.append(("next", f"ttmem explain {process.pid}   ({_PAGE})", Role.INDEX))
+    rows.append(("next", f"ttmem explain {_subject(process)}   ({_PAGE})", Role.INDEX))
     rows.append(("journal", clean(process.path), Role.DIM))
     return [*lines, *labelled(rows, options.width)]
 
 
-def _brief(group: Sequence[ProcessUsage], explain: Explain, options: PageOptions, *, has_failed: bool) -> list[Line]:
+def _brief(
+    group: Sequence[ProcessUsage],
+    explain: Explain,
+    named: Sequence[ChipName],
+    options: PageOptions,
+    *,
+    has_failed: bool,
+) -> list[Line]:
     """One line."""
     process = group[0]
     newest = explain(process, process.incidents[-1]).incident
     times = sum(one.incident_count + sum(each.repeat_count for each in one.incidents) for one in group)
     what = incident_title(newest).lower()
     who = f"pid {_pids(group)}"
-    story = headline(newest, _devices(group))
+    story = headline(newest, named)
     line = (
         Span(f" {who} "),
         Span(f"{count_text(times)} x {what}" if times > 1 else what, Role.HIGH),
         Span(f"{'' if has_failed else ', and went on'}; newest: {story}; {site_text(newest.site, 1)}"),
-        Span(f"  (ttmem explain {process.pid})", Role.INDEX),
+        Span(f"  (ttmem explain {_subject(process)})", Role.INDEX),
     )
     return [fitted(line, options.width) if options.width else line]
 
 
+def _subject(process: ProcessUsage) -> str:
+    """What `ttmem explain` finds it by: one of which no process is confirmed has its journal alone."""
+    return str(process.pid) if process.pid else clean(process.path)
+
+
 def _pids(group: Sequence[ProcessUsage]) -> str:
     return ranges_text([process.pid for process in group])
-
-
-def _devices(group: Sequence[ProcessUsage]) -> list[ChipName]:
-    return [held.device for process in group for held in process.devices]

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from ttmem.analysis import AddressLine, Explanation, MemoryHolder
+from ttmem.analysis.address_lines import is_of_sub_device
 from ttmem.snapshot.incidents import HeldEntry
 from ttmem.snapshot.values import ChipName
 from ttmem.view.incidents.address_map import address_map, legend
@@ -87,7 +88,8 @@ def _addresses(explanation: Explanation, options: PageOptions) -> list[Line]:
 
 def _line_title(line: AddressLine, explanation: Explanation) -> str:
     if line.cores is not None:
-        return f"ADDRESSES OF CORES {line.cores}"
+        who = "THE SUB-DEVICE ON " if is_of_sub_device(explanation.incident) else ""
+        return f"ADDRESSES OF {who}CORES {line.cores}"
     return "ADDRESSES OF A CORE" if is_per_core_memory(explanation.incident) else "ADDRESSES OF A BANK"
 
 

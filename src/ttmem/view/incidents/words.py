@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from ttmem.analysis.address_lines import is_of_sub_device
 from ttmem.analysis.core_sets import cores_of, cores_text
 from ttmem.snapshot.incidents import Frame, Incident, Site
 from ttmem.snapshot.values import ChipName
-from ttmem.view.device_tables import devices_word
 from ttmem.view.table import clean
-from ttmem.view.texts import count_text, plural, size_text
+from ttmem.view.texts import count_text, devices_word, plural, size_text
 
 __all__ = [
     "TITLES",
@@ -54,6 +54,8 @@ def chips_text(incident: Incident, devices: Sequence[ChipName]) -> str:
 def headline(incident: Incident, devices: Sequence[ChipName]) -> str:
     """One sentence with all figures: where, how much was asked for, how much there was."""
     where = f"{chips_text(incident, devices)}, {memory_word(incident.memory)}"
+    if is_of_sub_device(incident) and incident.cores:
+        where = f"{where} of the sub-device{_on_cores(incident.cores)}"
     if incident.kind == "clash":
         return f"{chips_text(incident, devices)}, L1: {_clash(incident)}"
     if incident.kind == "unsafe_replay":

@@ -350,6 +350,6 @@ def _notes(dump: Dump, groups: Sequence[Group]) -> Iterator[str]:
     if any(group.is_estimated for group in found) or any(one.is_estimated for one in listed):
         yield "~ kernels of unknown exact size are counted as binary size x cores."
     if dump.by == "phase" and any(one.name for group in found for one in group.sums):
-        yield "Only phases that are open now are told apart: what is older stands under `before`."
+        yield "Only phases that are open now are listed: what is older stands under `before`."
     if any(one.holder_count > 1 for one in listed):
         yield "HOLDERS: how often it was allocated at the same place; it counts once, until all have freed it."

@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, Snapshot
 from ttmem.snapshot.values import Device
-from ttmem.view.device_tables import device_word
 from ttmem.view.table import clean
-from ttmem.view.texts import UNKNOWN
+from ttmem.view.texts import UNKNOWN, device_word
 
 __all__ = ["older_monitor"]
 

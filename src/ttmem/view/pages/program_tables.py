@@ -7,9 +7,9 @@ from functools import partial
 
 from ttmem.devices import BinaryStatus, Cache, CoreType
 from ttmem.snapshot import CacheUsage, CoreUsage, ProcessUsage, Program, RingUsage
-from ttmem.view.device_tables import Group, device_title, devices_word
+from ttmem.view.device_tables import Group, device_title
 from ttmem.view.table import Cell, Column, Line, Role, Span, broken, cell, clean, clipped, table
-from ttmem.view.texts import UNKNOWN, count_text, pid_text, share_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, devices_word, pid_text, share_text, size_text
 
 __all__ = ["cache_table", "core_table", "footprint_table", "program_table", "ring_table"]
 

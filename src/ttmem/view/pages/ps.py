@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ttmem.snapshot import ProcessUsage, Snapshot
 from ttmem.snapshot.values import EMBEDDED
-from ttmem.view.device_tables import Group, alike, alone, device_table, device_word, kernel_table
+from ttmem.view.device_tables import Group, alike, alone, device_table, kernel_table
 from ttmem.view.incidents.lines import incident_list, marked_chips, told_incidents
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.program_tables import cache_table, core_table, footprint_table, program_table, ring_table
@@ -15,6 +15,7 @@ from ttmem.view.process_table import ordered, process_table, tree
 from ttmem.view.table import Line, Role, Span, clean, clipped, fitted, wrapped
 from ttmem.view.texts import (
     clock_text,
+    device_word,
     finding_text,
     looked_text,
     plural,

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 from ttmem.analysis.alive import PoolAlive, RecordingReport
 from ttmem.devices import Pool
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import name_cells, name_columns, seconds_text
+from ttmem.view.pages.sums import name_cells, name_columns, seconds_text
 from ttmem.view.table import Column, Line, Role, Span, cell, clean, table, wrapped
-from ttmem.view.texts import clock_text, count_text, plural, share_text, size_text
+from ttmem.view.texts import clock_text, count_text, devices_word, plural, share_text, size_text
 
 __all__ = ["doubts", "pool_title", "recording_page"]
 

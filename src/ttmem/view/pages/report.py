@@ -13,11 +13,10 @@ from ttmem.devices import Kind, Pool
 from ttmem.snapshot import DeviceUsage, KindUsage, PoolUsage, ProcessUsage, Snapshot
 from ttmem.snapshot.identity import identity_of, open_count_of
 from ttmem.snapshot.telemetry import ChipTelemetry
-from ttmem.view.device_tables import device_word
 from ttmem.view.queries.apps import held_bytes
 from ttmem.view.queries.memory import source_of, timestamp
 from ttmem.view.table import Line, Role, Span, clean
-from ttmem.view.texts import UNKNOWN, count_text, pid_text, share_text, signed_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, device_word, pid_text, share_text, signed_text, size_text
 
 __all__ = ["SECTIONS", "report"]
 

@@ -10,9 +10,8 @@ from ttmem.devices import POOL_TOTALS, Kind, Pool
 from ttmem.snapshot import OutOfMemory, PoolUsage, ProcessDevice, ProcessUsage
 from ttmem.snapshot.usage import kinds_shown
 from ttmem.snapshot.values import ChipName, Device, replace
-from ttmem.view.device_tables import devices_word
 from ttmem.view.table import Column, Line, Role, Span, cell, clean, clipped, table
-from ttmem.view.texts import clock_text, count_text, label_text, share_text, size_text
+from ttmem.view.texts import clock_text, count_text, devices_word, label_text, share_text, size_text
 
 _LABEL_MOST = 40  # the heading has the whole command
 _Thing = TypeVar("_Thing")

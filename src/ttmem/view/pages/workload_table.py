@@ -10,9 +10,8 @@ from functools import partial
 from ttmem.devices import BANKED_POOLS
 from ttmem.snapshot import DeviceUsage, ProcessUsage
 from ttmem.snapshot.workload import NamedBy
-from ttmem.view.device_tables import devices_word
 from ttmem.view.table import Cell, Column, Line, Role, cell, clean, clipped, table
-from ttmem.view.texts import UNKNOWN, count_text, size_text
+from ttmem.view.texts import UNKNOWN, count_text, devices_word, size_text
 
 _WORDS: dict[NamedBy, str] = {
     "workload": "TTMEM_WORKLOAD",

@@ -154,7 +154,7 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
     Field("dram.used", "what all banks give up for buffers", _used(Pool.DRAM), "MiB", ("memory.used",)),
     Field("dram.free", "total - used", _free(Pool.DRAM), "MiB", ("memory.free",)),
     Field("dram.reserved", "kept back by the runtime", lambda row: None, "MiB", ("memory.reserved",)),
-    Field("dram.peak", "highest use while somebody watched", _of_pool(Pool.DRAM, lambda u: u.peak_bytes), "MiB"),
+    Field("dram.peak", "highest use that was seen", _of_pool(Pool.DRAM, lambda u: u.peak_bytes), "MiB"),
     Field(
         "dram.largest_free",
         "the largest block that is still free",
@@ -164,7 +164,7 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
     Field("l1.total", "banks x bank size", _total(Pool.L1), "KiB"),
     Field("l1.used", "L1 buffers and nothing else", _used(Pool.L1), "KiB", ("l1.buffers",)),
     Field("l1.free", "total - used", _free(Pool.L1), "KiB"),
-    Field("l1.peak", "highest use while somebody watched", _of_pool(Pool.L1, lambda u: u.peak_bytes), "KiB"),
+    Field("l1.peak", "highest use that was seen", _of_pool(Pool.L1, lambda u: u.peak_bytes), "KiB"),
     Field(
         "l1.largest_free",
         "the largest block that is still free",
@@ -205,7 +205,7 @@ MEMORY_FIELDS: tuple[Field[MemoryRow], ...] = (
     *_SENSORS,
     Field("apps.count", "live processes on the chip", lambda row: row.app_count),
     Field("source", "counted, counter, read, sample or unknown", lambda row: source_of(row.usage)),
-    Field("age", "at most so much older than timestamp", lambda row: row.usage.age_ms, "ms"),
+    Field("age", "how much older than timestamp at most", lambda row: row.usage.age_ms, "ms"),
 )
 
 

@@ -34,6 +34,7 @@ def test_a_leak_that_is_found_across_gaps_has_happened(journals: Path) -> None:
     assert len(told(journals, "growing", 0, 6, ring=16).splitlines()) == 6
 
 
+@pytest.mark.slow
 def test_rounds_of_launches_show_a_leak_where_no_phase_does(journals: Path) -> None:
     assert "'dram': 9437184" in told(journals, "leaking", 8)
 

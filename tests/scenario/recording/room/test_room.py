@@ -10,7 +10,7 @@ import pytest
 from ttmem.metal.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[4]
-ROUNDS = {"resnet-trace": 2, "unsafe-trace": 4}
+ROUNDS = {"unsafe-trace": 4}
 SLOW_ROUNDS = {"llama-8b": 6, "galaxy-70b": 2, "leaky": 8, "resnet-trace": 6}
 ADVISED = {"resnet-trace": "trace_region_size l1_small_size worker_l1_size"}
 SLOW_ADVISED = {"llama-8b": "trace_region_size worker_l1_size", "cache-growth": "worker_l1_size"}
@@ -41,6 +41,7 @@ def test_of_every_workload_they_are(journals: Path, name: str) -> None:
     assert (chips, lost) == (WORKLOADS[name].chip_count, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ADVISED)
 def test_what_is_advised_does_and_one_step_less_does_not(journals: Path, name: str) -> None:
     assert played("advised", name, 2, journals=journals) == ADVISED[name]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ttmem import GraphTracker
 from ttmem.collector import Collector
-from ttmem.figures.room import Run, advice_report
+from ttmem.figures.room import RoomRun, advice_report
 from ttmem.metal import MeshDevice
 from ttmem.metal.chips import Chip
 from ttmem.metal.chips import board as find_board
@@ -77,7 +77,7 @@ def main(name: str, rounds: str) -> None:
     workload, round_count = WORKLOADS[name], int(rounds)
     recording = record(workload, round_count, Path(os.environ["TTMEM_DIR"]))
     tried = []
-    for advice in advice_report(Run(recording)).advice:
+    for advice in advice_report(RoomRun(recording)).advice:
         if advice.setting == "kv_blocks" or not advice.needed:
             continue
         assert advice.certainty == "measured", advice

@@ -1,5 +1,5 @@
 """Random stories of buffers, per-core buffers and programs on 1, 4 or 32 chips, recorded. In some of them another
-process holds something of the same chips:
+process has buffers in L1 of the same chips, which come and go at the same time:
 
     python -m tests.support.recorded.room.core_random SEED
 
@@ -38,7 +38,6 @@ from ttmem.metal import (
 from ttmem.metal.memory import AllocationRefused, Buffer, Layout, OutOfDeviceMemory, Sharding
 from ttmem.metal.programs import MeshWorkload, ProgramMisuse
 from ttmem.recording import Meta, Recording, RecordingWriter
-from ttmem.recording.reader import NAMES
 from ttmem.sources import Places
 
 _SHAPES = [("n150", (1, 1)), ("t3000", (2, 2)), ("galaxy", (8, 4))]
@@ -49,7 +48,16 @@ chips = [ttmem.open_device(int(word)) for word in sys.argv[1].split(",")]
 for number, chip in enumerate(chips):
     ttmem.report_buffer_alloc(chip, 7 + number, 64 << 20)
 print("held", flush=True)
-sys.stdin.readline()
+held = {}
+for line in sys.stdin:  # numbers: what it has of these comes and goes
+    for word in line.split():
+        for number, chip in enumerate(chips):
+            id, each = 1000 + int(word), 2048 * (1 + int(word) % 9)
+            if id in held.setdefault(chip, set()):
+                ttmem.report_buffer_free(chip, id)
+            else:
+                ttmem.report_buffer_alloc(chip, id, each * 64, each * 64, 700_000 + 65536 * (id % 8), each, 1)
+            held[chip] ^= {id}
 """
 
 
@@ -74,6 +82,9 @@ class Story:
                 self._launch(self._random.choice(self._programs))
             else:
                 self._programs.pop(self._random.randrange(len(self._programs))).destroy()
+
+    def any_number(self) -> int:
+        return self._random.randrange(24)
 
     def _cores(self) -> CoreRange:
         columns, rows = self._mesh.chips[0].grid
@@ -115,15 +126,15 @@ def without_short_cuts(recording: Recording) -> dict[int, int]:
     found: dict[int, int] = {}
     for number, segment in enumerate(recording.segments):
         ledger = empty_ledger()
-        replay, _ = recording.begin(ledger, number, len(segment.blocks) - 1)
+        player = recording.player(ledger, number, place=segment.first_start)
         snapshots, context = Snapshots(ledger), context_of(recording)
-        for at, block in enumerate(segment.blocks):
-            for row in range(block.row_count if block.kind != NAMES else 0):
-                recording.apply(replay, ledger, number, at, skip=row, rows=row + 1)
-                for usage in snapshots.snapshot(context, details=None).devices:
-                    if usage.fullest_core_bytes is not None:
-                        chip = usage.device.unique_id
-                        found[chip] = max(found.get(chip, 0), usage.fullest_core_bytes)
+        is_over = False
+        while not is_over:
+            is_over = not player.play(rows=player.replay.row_count() + 1)
+            for usage in snapshots.snapshot(context, details=None).devices:
+                if usage.fullest_core_bytes is not None:
+                    chip = usage.device.unique_id
+                    found[chip] = max(found.get(chip, 0), usage.fullest_core_bytes)
     return found
 
 
@@ -140,13 +151,15 @@ def play(seed: int, judge: Judge, collector: Collector) -> None:
             )
             assert other.stdout is not None
             other.stdout.readline()
+        if other is not None:  # both at once, the one in front of the other as it comes
+            print(*(story.any_number() for _ in range(4)), file=other.stdin, flush=True)
         story.step()
         if number % 7 == 0:
             collector.tick()
     collector.wait_settled()
     mesh.close()
     if other is not None:
-        other.communicate("end\n")
+        other.communicate()
 
 
 def main(seed: str) -> None:

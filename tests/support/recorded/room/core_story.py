@@ -18,7 +18,7 @@ from ttmem import GraphTracker
 from ttmem.collector import Collector
 from ttmem.collector.watched import core_peaks, walked
 from ttmem.devices import BufferType, Pool
-from ttmem.figures.room import Run, floor_report, trace_report
+from ttmem.figures.room import RoomRun, floor_report, trace_report
 from ttmem.metal import MeshDevice
 from ttmem.metal.workloads import WORKLOADS, Player
 from ttmem.recording import Meta, Recording, RecordingWriter
@@ -226,7 +226,7 @@ def compare_free(noted: list[Noted], recording: Recording) -> int:
     return count
 
 
-def compare_answers(run: Run, judge: Judge) -> None:
+def compare_answers(run: RoomRun, judge: Judge) -> None:
     """Floor and traces, as `ttmem report` has them."""
     for chips in floor_report(run, by=("site",), most=0).chips:
         assert chips.lowest_address == judge.lowest, (chips.lowest_address, judge.lowest)
@@ -278,7 +278,7 @@ def main(name: str, round_count: str) -> None:
     for core in sorted(judge.of_core)[:: max(1, len(judge.of_core) // 3)]:
         for peak in core_peaks(recording, core):
             assert peak.size_bytes == judge.most_on(core), (peak, judge.most_on(core))
-    compare_answers(Run(recording), judge)
+    compare_answers(RoomRun(recording), judge)
     print(len(peaks), compare_free(noted, recording), writer.lost_records)
 
 

@@ -193,6 +193,7 @@ def test_frames_of_the_test_runner_and_of_ttmem_are_left_out(stage: Stage) -> No
     assert not any(name in file for file in files for name in ("pytest", "pluggy", "ttmem/client"))
 
 
+@pytest.mark.slow
 def test_twenty_thousand_stacks_take_nothing_from_names_chips_and_figures(stage: Stage) -> None:
     names = {"report": ttmem.report_buffer_alloc, "target": stage.left}
     for first in range(0, 20_000, 100):  # in files of usual length: a line is looked up from the beginning of its code

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from ttmem.collector import Collector
 from ttmem.daemon.metrics.exporter import Asked, Exporter, chosen_format
 from ttmem.daemon.metrics.families import Family, Page
 from ttmem.daemon.metrics.service import Service
+from ttmem.snapshot import Snapshot
 from ttmem.sources import Places
 
 PROMETHEUS_2 = (
@@ -101,13 +103,14 @@ def test_no_page_has_a_number_that_is_none() -> None:
 def test_asked_twice_at_once_a_page_is_made_once(tmp_path: Path) -> None:
     asked, is_let_on, pages = [], threading.Event(), []
 
-    def service() -> Service:
-        asked.append(threading.get_ident())
-        assert is_let_on.wait(PATIENCE_SECONDS)
-        return Service(True, "1.2.3", NOON_NS, NOON_NS)
+    class SlowCollector(Collector):
+        def overview(self, details: Collection[int] = ()) -> Snapshot:
+            asked.append(threading.get_ident())
+            assert is_let_on.wait(PATIENCE_SECONDS)
+            return super().overview(details)
 
-    collector = Collector(Places(uid=os.geteuid(), directory=str(tmp_path), stock_directory=str(tmp_path)))
-    exporter = Exporter(collector, asked=Asked(), service=service, telemetry=lambda: ())
+    collector = SlowCollector(Places(uid=os.geteuid(), directory=str(tmp_path), stock_directory=str(tmp_path)))
+    exporter = Exporter(collector, asked=Asked(), service=Service("1.2.3", NOON_NS))
     first, second = (threading.Thread(target=lambda: pages.append(exporter.page(""))) for _ in range(2))
     first.start()
     wait_until(lambda: asked)

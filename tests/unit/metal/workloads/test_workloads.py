@@ -54,6 +54,7 @@ def test_a_workload_holds_what_plain_sums_say(name: str) -> None:
         assert bool(player.refusal) == (name in REFUSED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "board"),
     [

@@ -273,7 +273,7 @@ def test_more_than_eight_chips_are_rows_equal_ones_folded_the_fullest_first() ->
     assert lines[4].split()[0] == "all"
     total = sum(pool.used_bytes for usage in equal for pool in usage.pools if pool.pool is Pool.DRAM)
     assert size_text(total) in lines[4]
-    assert "fullest: chip" in lines[4]
+    assert "all alike" in lines[4]
 
 
 def test_order_and_groups_are_a_key_away() -> None:

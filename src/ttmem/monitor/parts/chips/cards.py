@@ -11,28 +11,19 @@
 ╰──────────────────────────────────────────────────────────╯
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
-from ttmem.monitor.parts.chips.figures import ChipView, Gauge, figures_of, of_text, percent_text
-from ttmem.monitor.parts.drawing import DrawArea, Pen
+from ttmem.monitor.parts.chips.figures import ChipView, Gauge, figures_of, gauge_line, of_text, share_span
+from ttmem.monitor.parts.drawing import DrawArea, Pen, framed, placed
 from ttmem.monitor.parts.news import ago_text
-from ttmem.view.bars import graph, meter
+from ttmem.view.bars import graph
 from ttmem.view.table import Line, Role, Span, clipped, width_of
 from ttmem.view.texts import plural, signed_text
 
 __all__ = [
     "CARD_LINES",
     "GUTTER",
-    "CardFrame",
     "badge_spans",
     "card_lines",
     "figure_rows",
-    "frame_of",
-    "framed",
-    "gauge_line",
-    "placed",
-    "share_span",
 ]
 
 CARD_LINES = 9
@@ -40,83 +31,6 @@ GUTTER = 1  # blanks between two cards
 _LABEL = 6  # columns of ` DRAM `
 _SHARE = 6  # of ` ▲100%`
 _FIGURE_LEAST = 27  # columns of a small figure
-
-
-class CardFrame(NamedTuple):
-    """The characters of a frame."""
-
-    top: tuple[str, str]
-    bottom: tuple[str, str]
-    side: str
-    rule: str
-
-
-def frame_of(*, is_ascii: bool) -> CardFrame:
-    return CardFrame(("+", "+"), ("+", "+"), "|", "-") if is_ascii else CardFrame(("╭", "╮"), ("╰", "╯"), "│", "─")
-
-
-def framed(
-    lines: Sequence[Line], width: int, title: Line, right: Line = (), *, role: Role = Role.FRAME, is_ascii: bool
-) -> list[Line]:
-    """Lines inside a frame of exactly `width` columns, a title at its left and words at its right."""
-    frame = frame_of(is_ascii=is_ascii)
-    room = width - 6
-    shown = _words(title, room)
-    left = sum(span.width for span in shown)
-    ending = right if right and left + 3 + sum(span.width for span in right) <= room else ()
-    taken = left + sum(span.width for span in ending)
-    rule = width - 4 - taken - 2 * bool(shown) - 2 * bool(ending)
-    top = (
-        Span(frame.top[0] + frame.rule, role),
-        *((Span(" "), *shown, Span(" ")) if shown else ()),
-        Span(frame.rule * rule, role),
-        *((Span(" "), *ending, Span(" ")) if ending else ()),
-        Span(frame.rule + frame.top[1], role),
-    )
-    side = Span(frame.side, role)
-    body = [(side, *placed(line, width - 2), side) for line in lines]
-    bottom = Span(frame.bottom[0] + frame.rule * (width - 2) + frame.bottom[1], role)
-    return [top, *body, (bottom,)]
-
-
-def _words(line: Line, room: int) -> Line:
-    """As many spans as there is room for."""
-    kept: list[Span] = []
-    for span in line:
-        room -= span.width
-        if room < 0:
-            break
-        kept.append(span)
-    return tuple(kept)
-
-
-def placed(left: Line, width: int, right: Line = ()) -> Line:
-    """Exactly so wide: words at the left, and at the right as far as there is room between."""
-    taken = sum(span.width for span in left)
-    ending = sum(span.width for span in right)
-    if right and taken + 1 + ending <= width:
-        return (*left, Span(" " * (width - taken - ending)), *right)
-    if taken > width:
-        kept = _words(left, width)
-        return (*kept, Span(" " * (width - sum(span.width for span in kept))))
-    return (*left, Span(" " * (width - taken)))
-
-
-def gauge_line(gauge: Gauge, width: int, area: DrawArea) -> Line:
-    """The meter of a memory; words where how much there is of it is not known."""
-    if gauge.share is None:
-        text = "how much it has is not known" if gauge.used_bytes is not None else "not known"
-        return placed((Span(clipped(text, width, is_ascii=area.is_ascii), Role.DIM),), width)
-    ticks = gauge.ticks._replace(limit=area.limit)
-    return meter(gauge.parts, width, ticks, is_ascii=area.is_ascii, is_marked=area.is_colourless)
-
-
-def share_span(gauge: Gauge, width: int, area: DrawArea) -> Span:
-    """The headline: how full it is, in percent; marked where that is beyond the user's limit."""
-    text = percent_text(gauge.share) if gauge.share is not None else ""
-    if gauge.is_over(area.limit):
-        return Span(f"{'^' if area.is_ascii else '▲'}{text}".rjust(width), Role.HIGH)
-    return Span(text.rjust(width), Role.TITLE)
 
 
 def badge_spans(chip: ChipView, width: int, area: DrawArea, *, has_figures: bool = False) -> Line:

@@ -9,15 +9,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ttmem.devices import Kind, Pool
-from ttmem.monitor.parts.drawing import MonitorFrame, shown_name
-from ttmem.monitor.parts.news import ChipNews, chip_news, news_of, whole_age_text
+from ttmem.monitor.parts.drawing import DrawArea, MonitorFrame, placed, shown_name
+from ttmem.monitor.parts.news import ChipNews, chip_news
+from ttmem.snapshot.history import LaunchSeries
 from ttmem.snapshot.identity import chip_of as driver_chip_of
 from ttmem.snapshot.telemetry import ChipTelemetry
 from ttmem.snapshot.usage import DeviceUsage, KindUsage, PoolUsage, Snapshot
-from ttmem.view.bars import Part, Ticks
-from ttmem.view.device_tables import device_word
-from ttmem.view.table import Role
-from ttmem.view.texts import UNKNOWN, count_text, label_text, plural, share_text, signed_text, size_text
+from ttmem.view.bars import Part, Ticks, meter
+from ttmem.view.table import Line, Role, Span, clipped
+from ttmem.view.texts import (
+    UNKNOWN,
+    count_text,
+    device_word,
+    label_text,
+    plural,
+    share_text,
+    signed_text,
+    size_text,
+    whole_age_text,
+)
 
 __all__ = [
     "NOT_KNOWN",
@@ -27,11 +37,13 @@ __all__ = [
     "chip_views",
     "dram_gauge",
     "figures_of",
+    "gauge_line",
     "has_more",
     "l1_gauge",
     "of_text",
     "percent_text",
     "pools_of",
+    "share_span",
 ]
 
 NOT_KNOWN = "not known"
@@ -166,10 +178,12 @@ def chip_views(frame: MonitorFrame, selected: int | None = None, *, is_ascii: bo
     overview = frame.overview
     if overview is None:
         return []
-    told, owners, word = news_of(frame), _owners(overview), _sensors_word(frame, overview)
+    incidents, owners, word = frame.incidents, _owners(overview), _sensors_word(frame, overview)
+    series = {one.uuid or one.device: one for one in frame.history.launches} if frame.history else {}
     return [
-        _view(frame, overview, usage, owners.get(usage.device.number, ""), word, is_ascii=is_ascii)._replace(
-            news=chip_news(told, usage, overview.time_ns) if told else None,
+        _view(frame, usage, series.get(usage.device.uuid or usage.device.number), word, is_ascii=is_ascii)._replace(
+            owner=shown_name(owners.get(usage.device.number, ""), is_ascii),
+            news=chip_news(incidents, usage, overview.time_ns) if incidents else None,
             is_selected=usage.device.number == selected,
         )
         for usage in overview.devices
@@ -177,10 +191,10 @@ def chip_views(frame: MonitorFrame, selected: int | None = None, *, is_ascii: bo
 
 
 def _view(
-    frame: MonitorFrame, overview: Snapshot, usage: DeviceUsage, owner: str, word: str, *, is_ascii: bool
+    frame: MonitorFrame, usage: DeviceUsage, launches: LaunchSeries | None, word: str, *, is_ascii: bool
 ) -> ChipView:
     pools = pools_of(usage)
-    launches = frame.history.launches_of(usage.device) if frame.history else None
+    time_ns = frame.overview.time_ns if frame.overview else 0
     last = launches.launched_time_ns if launches else None
     sensors = driver_chip_of(usage.device, frame.telemetry) if frame.telemetry else None
     return ChipView(
@@ -190,11 +204,10 @@ def _view(
         dram_gauge(usage, pools),
         l1_gauge(usage, pools),
         launches.samples[-HISTORY_SECONDS:] if launches else (),
-        launches.latest if launches else None,
-        None if last is None else max(0, overview.time_ns - last),
+        launches.samples[-1] if launches else None,
+        None if last is None else max(0, time_ns - last),
         sensors,
         word if sensors is None else "",
-        shown_name(owner, is_ascii),
     )
 
 
@@ -274,6 +287,23 @@ def _pool_gauge(word: str, pool: Pool, role: Role, usage: DeviceUsage, pools: Po
     return Gauge(word, used, total, parts, Ticks(peak=peak), note, mark)
 
 
+def gauge_line(gauge: Gauge, width: int, area: DrawArea) -> Line:
+    """The meter of a memory; words where how much there is of it is not known."""
+    if gauge.share is None:
+        text = "how much it has is not known" if gauge.used_bytes is not None else "not known"
+        return placed((Span(clipped(text, width, is_ascii=area.is_ascii), Role.DIM),), width)
+    ticks = gauge.ticks._replace(limit=area.limit)
+    return meter(gauge.parts, width, ticks, is_ascii=area.is_ascii, is_marked=area.is_colourless)
+
+
+def share_span(gauge: Gauge, width: int, area: DrawArea) -> Span:
+    """The headline: how full it is, in percent; marked where that is beyond the user's limit."""
+    text = percent_text(gauge.share) if gauge.share is not None else ""
+    if gauge.is_over(area.limit):
+        return Span(f"{'^' if area.is_ascii else '▲'}{text}".rjust(width), Role.HIGH)
+    return Span(text.rjust(width), Role.TITLE)
+
+
 def figures_of(usage: DeviceUsage, *, is_ascii: bool) -> Iterator[Figure]:
     """All small figures of a chip, most wanted first; some only where there is such a thing."""
     pools = pools_of(usage)
@@ -334,7 +364,7 @@ def _odd_figures(usage: DeviceUsage) -> Iterator[Figure]:
         if pool.stale_bytes:
             yield Figure(f"{word} stale", pool.stale_bytes)
         if pool.unattributed_bytes:
-            yield Figure(f"{word} of nobody", pool.unattributed_bytes)
+            yield Figure(f"{word} unattributed", pool.unattributed_bytes)
 
 
 def _peak(name: str, pool: Pool, usage: DeviceUsage, pools: Pools, *, is_ascii: bool) -> Figure:

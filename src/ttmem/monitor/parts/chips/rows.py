@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ttmem.monitor.parts.chips.cards import badge_spans, gauge_line, placed, share_span
-from ttmem.monitor.parts.chips.figures import NOT_KNOWN, ChipView, Gauge, percent_text
-from ttmem.monitor.parts.drawing import DrawArea, Pen
+from ttmem.monitor.parts.chips.cards import badge_spans
+from ttmem.monitor.parts.chips.figures import NOT_KNOWN, ChipView, Gauge, gauge_line, percent_text, share_span
+from ttmem.monitor.parts.drawing import DrawArea, Pen, placed
 from ttmem.monitor.parts.news import short_text
 from ttmem.view.bars import graph
 from ttmem.view.table import Cell, Column, Layout, Line, Role, cell, clipped, laid_out
@@ -234,6 +234,8 @@ def _total_row(chips: Sequence[ChipView], area: DrawArea) -> list[Cell]:
     """Sums of DRAM, launches and power; the fullest core of all; the hottest."""
     used, total = _sum([chip.dram.used_bytes for chip in chips]), _sum([chip.dram.total_bytes for chip in chips])
     fullest = max(chips, key=lambda chip: chip.l1.share or 0)
+    is_alike = len({chip.l1.share for chip in chips}) == 1
+    which = "all alike" if is_alike else f"fullest: chip {fullest.name}"
     launches = _sum([chip.launches for chip in chips])
     heat = [chip.sensors.temperature.value for chip in chips if chip.sensors and chip.sensors.temperature]
     power = [chip.sensors.power.value for chip in chips if chip.sensors and chip.sensors.power]
@@ -249,9 +251,7 @@ def _total_row(chips: Sequence[ChipView], area: DrawArea) -> list[Cell]:
         cell(_size(used), Role.TITLE),
         cell(percent_text(share) if share is not None else "", Role.TITLE),
         cell(size_text(max(blocks)) if blocks else "", Role.DIM),
-        lambda width: placed(
-            cell(clipped(f"fullest: chip {fullest.name}", width, is_ascii=area.is_ascii), Role.DIM), width
-        ),
+        lambda width: placed(cell(clipped(which, width, is_ascii=area.is_ascii), Role.DIM), width),
         cell(_size(fullest.l1.used_bytes), Role.TITLE),
         cell(percent_text(fullest.l1.share) if fullest.l1.share is not None else "", Role.TITLE),
         (),

@@ -1,11 +1,10 @@
 """The page of `ttmem report --advise`: the smallest settings that would have done, with the arithmetic."""
 
 from ttmem.analysis.room.advice import Advice, AdviceReport
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import certainty_lines, certainty_text
+from ttmem.view.pages.sums import certainty_lines, certainty_text
 from ttmem.view.table import Line, Role, Span, cell, wrapped
-from ttmem.view.texts import size_text
+from ttmem.view.texts import devices_word, size_text
 
 __all__ = ["advice_line", "advice_page"]
 

@@ -1,11 +1,10 @@
 """The page of `ttmem report --core`: how full a core of each chip was at its highest, and what lay on it then."""
 
 from ttmem.analysis.room.cores import CoreHighest, CoresReport
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import certainty_lines, more_line, sums_table, title_line, when_text
+from ttmem.view.pages.sums import certainty_lines, more_line, sums_table, title_line, when_text
 from ttmem.view.table import Line, Role, cell
-from ttmem.view.texts import count_text, share_text, size_text
+from ttmem.view.texts import count_text, devices_word, share_text, size_text
 
 __all__ = ["core_title", "cores_page"]
 

@@ -5,19 +5,17 @@ from collections.abc import Sequence
 from ttmem.analysis.alive import ByWord
 from ttmem.analysis.room.answers import CoursePoint
 from ttmem.analysis.room.floor import ChipFloor, ChipRoom, FloorReport, HeadroomReport
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import (
+from ttmem.view.pages.sums import (
     certainty_lines,
     more_line,
-    name_text,
     seconds_text,
     sums_table,
     title_line,
     when_text,
 )
 from ttmem.view.table import Line, Role, Span, cell, clean
-from ttmem.view.texts import count_text, signed_text, size_text, sparkline
+from ttmem.view.texts import count_text, devices_word, name_text, signed_text, size_text, sparkline
 
 __all__ = ["floor_page", "headroom_page", "room_title"]
 

@@ -1,11 +1,10 @@
 """The page of `ttmem report --holes`: fragmentation over time, and what lies between the holes."""
 
 from ttmem.analysis.room.holes import HolePoint, HolesReport, PoolHoles
-from ttmem.view.device_tables import devices_word
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import certainty_lines, more_line, sums_table, title_line, when_text
+from ttmem.view.pages.sums import certainty_lines, more_line, sums_table, title_line, when_text
 from ttmem.view.table import Line, Role, Span, cell
-from ttmem.view.texts import count_text, plural, share_text, size_text, sparkline
+from ttmem.view.texts import count_text, devices_word, plural, share_text, size_text, sparkline
 
 __all__ = ["hole_title", "holes_page"]
 

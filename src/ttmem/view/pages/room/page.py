@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from ttmem.analysis.alive import AliveSum, ByWord, PoolAlive
 from ttmem.analysis.growth import RunSeries
-from ttmem.analysis.room.page import IncidentLine, ProgramCache, RecordedPage
-from ttmem.view.device_tables import devices_word
+from ttmem.analysis.room.page import CachedPrograms, IncidentLine, RecordedPage
 from ttmem.view.page import PageOptions
 from ttmem.view.pages.recording import doubts, pool_title
 from ttmem.view.pages.room.advice import advice_line
 from ttmem.view.pages.room.cores import core_title
 from ttmem.view.pages.room.floor import room_title
 from ttmem.view.pages.room.holes import hole_title
-from ttmem.view.pages.room.words import name_text, seconds_text
+from ttmem.view.pages.sums import seconds_text
 from ttmem.view.table import Line, Role, Span, cell, clean, clipped, wrapped
-from ttmem.view.texts import clock_text, plural, share_text, signed_text, size_text
+from ttmem.view.texts import clock_text, devices_word, name_text, plural, share_text, signed_text, size_text
 
 __all__ = ["one_page"]
 
@@ -117,7 +116,7 @@ def _when(phase: RunSeries | None) -> str:
     return "after every run" if phase is None or phase.is_unbroken else "a run, in each compared run"
 
 
-def _programs(cache: ProgramCache) -> Line:
+def _programs(cache: CachedPrograms) -> Line:
     late = f", {cache.last_quarter_count:,} of them in the last quarter" if cache.last_quarter_count else ""
     operations = ", ".join(f"{one.count:,} {clean(one.names[0]) or 'not known'}" for one in cache.sums[:_OPERATIONS])
     more = cache.more_sum_count + max(0, len(cache.sums) - _OPERATIONS)

@@ -2,7 +2,7 @@
 
 from ttmem.analysis.room.traces import TraceLife, TraceReport
 from ttmem.view.page import PageOptions
-from ttmem.view.pages.room.words import certainty_lines, more_line, seconds_text, sums_table
+from ttmem.view.pages.sums import certainty_lines, more_line, seconds_text, sums_table
 from ttmem.view.table import Line, Role, Span, cell, clean, wrapped
 from ttmem.view.texts import count_text, plural, size_text
 

@@ -1,4 +1,7 @@
-"""The figures of a recording for the monitor, reduced to what the flags -i, -u and -p select."""
+"""A recording in the monitor: its figures, reduced to what the flags -i, -u and -p select, and its keys: play, step,
+leap, faster and slower. What would touch processes of today is refused."""
+
+from typing import TYPE_CHECKING
 
 from ttmem.collector.recorded import Moment
 from ttmem.errors import SelectionError
@@ -6,12 +9,16 @@ from ttmem.figures.replay_clock import ReplayClock
 from ttmem.figures.replayed import RecordedFigures
 from ttmem.monitor.feed import WordsOf, selected_overview
 from ttmem.monitor.options import Options
+from ttmem.monitor.panels.keys import NOT_OF_RECORDINGS
 from ttmem.recording import Recording
 from ttmem.snapshot import Selection
 from ttmem.snapshot.usage import Snapshot
 from ttmem.snapshot.values import replace
 
-__all__ = ["SelectedReplay", "selected_replay"]
+if TYPE_CHECKING:
+    from ttmem.monitor.state import MonitorState
+
+__all__ = ["ReplayKeys", "SelectedReplay", "selected_replay"]
 
 
 class SelectedReplay(RecordedFigures):
@@ -46,3 +53,41 @@ def selected_replay(options: Options, recording: Recording, clock: ReplayClock) 
     source = SelectedReplay(recording, clock)
     source.selection, source.words_of = options.selection, options.words_of
     return source
+
+
+class ReplayKeys:
+    """What those keys do to the clock of a replay."""
+
+    def __init__(self, clock: ReplayClock, state: "MonitorState") -> None:
+        self._clock = clock
+        self._state = state
+
+    def act(self, word: str, value: str) -> bool:
+        """Whether it was one of those keys."""
+        if word in NOT_OF_RECORDINGS:
+            self._state.note = NOT_OF_RECORDINGS[word]
+            return True
+        match word:
+            case "play" | "pause":
+                self._clock.toggle()
+            case "step":
+                self._clock.step(int(value))
+            case "jump":
+                self._jump(int(value))
+            case "speed":
+                self._state.note = f"speed: {self._clock.change_speed(int(value)):g}x"
+            case "begin":
+                self._clock.begin()
+            case "finish":
+                self._clock.end()
+            case _:
+                return False
+        self._state.requests.append("now")
+        return True
+
+    def _jump(self, step: int) -> None:
+        mark = self._clock.jump(step)
+        if mark is None:
+            self._state.note = f"no incident or phase {'after' if step > 0 else 'before'} this moment"
+        else:
+            self._state.note = f"{mark.what} {mark.text}"

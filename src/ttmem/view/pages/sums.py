@@ -6,8 +6,8 @@ from functools import partial
 from ttmem.analysis.alive import ByWord
 from ttmem.analysis.room.answers import Certainty, RoomAnswer, RunTime
 from ttmem.view.page import PageOptions
-from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clean, clipped, table, wrapped
-from ttmem.view.texts import clock_text
+from ttmem.view.table import Cell, Column, Line, Role, Span, cell, clipped, table, wrapped
+from ttmem.view.texts import clock_text, name_text
 
 __all__ = [
     "certainty_lines",
@@ -15,7 +15,6 @@ __all__ = [
     "more_line",
     "name_cells",
     "name_columns",
-    "name_text",
     "seconds_text",
     "sums_table",
 ]
@@ -64,14 +63,6 @@ def name_cells(names: Sequence[str], by: Sequence[ByWord], options: PageOptions)
         text = text or ("no phase" if word == "phase" else "not known")
         cells.append(cell(text, role) if options.width is None else partial(_clipped, text, role, options.is_ascii))
     return cells
-
-
-def name_text(name: str, word: ByWord) -> str:
-    """A name in one line; of files their last part, as everywhere on screen. JSON has all of it."""
-    lines = name.split("\n")
-    if word == "site":
-        lines = [line.partition(" ")[0].rpartition("/")[2] + "".join(line.partition(" ")[1:]) for line in lines]
-    return clean(" < ".join(lines))
 
 
 def _clipped(text: str, role: Role, is_ascii: bool, width: int) -> Line:

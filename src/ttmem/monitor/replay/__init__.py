@@ -1,1 +1,0 @@
-"""The monitor on a recording: its figures, its keys, and the line that says where one is."""
