@@ -20,7 +20,7 @@
 namespace ttmem::hook {
 namespace {
 
-// The made-up id of a buffer: this bit, which opening of a mesh (28 bits), its address (32) and its type (3).
+// The id that we give a buffer: this bit, which opening of a mesh (28 bits), its address (32) and its type (3).
 constexpr uint64_t kByAddress = 1ull << 63, kOpeningMask = 0xfff'ffff;
 constexpr uint32_t kOpeningShift = 35;
 constexpr uint64_t kUntold = 0;          // the handle of a buffer that nobody was told of; its end is no event

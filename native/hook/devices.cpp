@@ -297,7 +297,7 @@ TTMEM_INTERPOSE(mesh_device_initialized, void, (const void* impl)) {
     if (real != nullptr) real(impl);
 }
 
-// Its buffers are gone from then on, whoever still refers to it.
+// Its buffers are gone from then on, also where it is still referred to.
 TTMEM_INTERPOSE(mesh_device_closed, uint64_t, (void* impl, void* mesh)) {
     auto* real = ttmem::hook::original_as<uint64_t(void*, void*)>(Hook::mesh_device_closed);
     const uint64_t result = real == nullptr ? 0 : real(impl, mesh);

@@ -1,7 +1,7 @@
 // Meshes and chips as the runtime opens and closes them.
 //
 // Every mesh of the runtime is a target of its own, a mesh of one chip too: two meshes may share chips, and the end of
-// one must not end what the other holds. The runtime numbers its meshes anew at each opening; a target is found again by
+// one must not end what the other holds. The runtime numbers its meshes again at each opening; a target is found again by
 // the chips in it, so that a program that opens a device a thousand times takes one place.
 //
 //   word                    writer                            readers                             order

@@ -1,7 +1,7 @@
 // The runtime this library is loaded beside: which of its functions we stand in for, which we call, and where the real
 // ones are.
 //
-// A preloaded definition takes the place of the runtime's own for every call through its PLT, whoever makes it. The real
+// A preloaded definition takes the place of the runtime's own for every call through its PLT, by any caller. The real
 // functions are looked for once, at the first such call, in the library that the call comes from or that its maker
 // uses: Python loads libtt_metal.so privately (RTLD_LOCAL), so the ordinary search would not find it, and a process may
 // hold two copies of it.
@@ -54,7 +54,7 @@ inline void* getter(Getter which) noexcept {
     return copy == nullptr ? nullptr : copy->getters[static_cast<uint32_t>(which)];
 }
 
-/// Forgets libraries that are gone, so that another one at the same address is looked at anew. For rare hooks that a
+/// Forgets libraries that are gone, so that another one at the same address is looked at again. For rare hooks that a
 /// runtime comes to before all others; cheap as long as nothing was unloaded.
 void forget_unloaded() noexcept;
 

@@ -53,7 +53,7 @@ def test_numbers_on_the_page_are_those_of_the_core() -> None:
     assert "0 plain, 1 zlib" in PAGE
     assert "kFullestCore = 64;" in block
     assert f"{pools}...; 64: the fullest core" in PAGE
-    assert "kHasChip = 1, kIsOfGap = 2;" in block
+    assert "kHasChip = 1, kIsOfGap = 2, kIsBound = 4;" in block
     assert "kFlagBits = 4" in (NATIVE / "block.cpp").read_text()
     assert "16 x pool + flags" in PAGE
     assert "{ process = 1, text = 2, device = 3, mesh = 4, stack = 5, threads = 6 }" in names

@@ -136,32 +136,12 @@ def test_stopped_it_gives_the_terminal_back_and_takes_it_again(monitor: Terminal
     assert monitor.end() == 0
 
 
-# A shell with one job. When that is stopped it is sent to the background so many times, where it may not have the
-# terminal, and then brought back; it ends as the job does.
-JOBS = """
-import os, signal, sys, time
-signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-job = os.fork()
-if job == 0:
-    os.setpgid(0, 0)
-    os.tcsetpgrp(0, os.getpid())
-    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
-    os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
-os.waitpid(job, os.WUNTRACED)
-os.tcsetpgrp(0, os.getpgrp())
-for _ in range(int(sys.argv[1])):
-    os.kill(job, signal.SIGCONT)
-    os.waitpid(job, os.WUNTRACED)
-    time.sleep(0.1)
-os.tcsetpgrp(0, job)
-os.kill(job, signal.SIGCONT)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
-"""
+JOBS = Path(__file__).parents[1] / "programs" / "processes" / "job_shell.py"
 
 
 @pytest.mark.slow
 def test_sent_to_the_background_repeatedly_it_comes_back(environ: dict[str, str]) -> None:
-    command = ["-c", JOBS, "20", "-m", "ttmem", "--no-daemon", "--interval", "0.1"]
+    command = [str(JOBS), "20", "-m", "ttmem", "--no-daemon", "--interval", "0.1"]
     with a_terminal(command, environ, columns=120) as terminal:
         terminal.read_until(_TAKEN)
         terminal.painted = ""

@@ -91,7 +91,7 @@ public:
         return {};
     }
 
-    /// Of active ethernet cores: always the base, after whoever was there before.
+    /// Of active ethernet cores: always the base, after what was there before.
     LaneStall stall_at_base(uint32_t size) const noexcept {
         if (size == 0 || entry_count_ == 0) return {};
         const LaneEntry& oldest = entries_[first_];

@@ -194,7 +194,7 @@ void add_lane(RingPlan& plan, uint32_t base, uint32_t size) noexcept {
     plan.lanes[plan.lane_count++] = {base, size};
 }
 
-// Also of a ring that is set up again: what was told of it before is told anew with its next launch.
+// Also of a ring that is set up again: what was told of it before is reported again with its next launch.
 void note_lane(const void* self, uint32_t base, uint32_t size) noexcept {
     Memory* all = memory();
     if (all == nullptr) return;
@@ -236,7 +236,7 @@ LaneStall stall_of(Manager& manager, uint32_t place, uint32_t size) noexcept {
 }
 
 // The lane that asks for the highest count is the one that is waited for; core types come before launch messages.
-// The runtime answers with that count: whoever comes first with it need not be compared with the others.
+// The runtime answers with that count: the first with it need not be compared with the others.
 [[gnu::noinline]] uint8_t reason_of(Manager& manager, const Sizes& sizes, uint32_t answered) noexcept {
     LaneStall worst{};
     for (uint32_t i = 0; i < manager.lane_count && sizes.begin + i < sizes.end; ++i) {
@@ -249,7 +249,7 @@ LaneStall stall_of(Manager& manager, uint32_t place, uint32_t size) noexcept {
     return worst.reason == TTMEM_STALL_NONE ? uint8_t{TTMEM_STALL_SPACE} : worst.reason;
 }
 
-// Hands the answer on: whoever asks need not keep it meanwhile.
+// Hands the answer on: the caller need not keep it meanwhile.
 [[gnu::noinline, gnu::hot]] ttmem_result note_stall(Manager& manager, const void* sizes, ttmem_result answer) noexcept {
     const auto& wanted = *static_cast<const Sizes*>(sizes);
     const auto answered = static_cast<uint32_t>(answer.low >> 32);
@@ -280,7 +280,7 @@ LaneStall stall_of(Manager& manager, uint32_t place, uint32_t size) noexcept {
     if (manager.freed_below <= sync_count) manager.freed_below = uint64_t{sync_count} + 1;
 }
 
-// The counts begin anew, or this launch has none of its own: whoever is finished must go before it comes.
+// The counts begin again, or this launch has none of its own: what is finished must go before it comes.
 [[gnu::noinline, gnu::cold]] void retire_freed(Manager& manager) noexcept {
     for (uint32_t i = 0; i < manager.lane_count; ++i)
         if (manager.lanes[i].retire_below(manager.freed_below)) manager.changed |= 1u << i;

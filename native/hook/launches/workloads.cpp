@@ -110,7 +110,7 @@ void note_program(const void* impl, const void* program_impl, const Place& place
     program->place = place;
     program->is_in_workload = true;
     workload->impl = impl;
-    workload->mesh = nullptr;  // to be settled anew
+    workload->mesh = nullptr;  // to be settled again
     append_word(&workload->programs, program->key);
     if (workload->program_count++ != 0) return;
     workload->first_key = program->key;
@@ -162,7 +162,7 @@ void put_back(const Launching& launching) noexcept {
     if (has_journal()) report_ring_change(launching.ring);
 }
 
-// It is listed no longer, since tracking was off: its launch entered it anew, and the rest is told again.
+// It is listed no longer, since tracking was off: its launch entered it again, and the rest is told again.
 [[gnu::noinline, gnu::cold]] void tell_again(Workload& workload) noexcept {
     const uint8_t status = getter(Getter::binary_status) == nullptr ? kStatusUnknown : workload.status;
     if (workload.is_told) ttmem_binary_status(workload.target, workload.id, status, workload.held_bytes);
@@ -212,7 +212,7 @@ void end_workload(const void* impl) noexcept {
     memory()->workloads.remove(workload);
 }
 
-// Whatever its launch said, it is not asked again: only a program that is told of anew is named anew.
+// Whatever its launch said, it is not asked again: only a program that is reported again is named again.
 [[gnu::noinline, gnu::cold]] void name_workload(Workload& workload) noexcept {
     if (!settle(workload)) return;
     workload.is_named = true;

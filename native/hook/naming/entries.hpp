@@ -1,6 +1,6 @@
 // What the runtime's Inspector is told of a launch: the device operation, by the runtime's own name.
 //
-// On a card the Inspector is on, and each launch tells it an entry just before; on made-up chips it never is. It is only
+// On a card the Inspector is on, and each launch tells it an entry just before; on mock chips it never is. It is only
 // listened to: what the launch itself says (callers.hpp) is thereby confirmed, or marked.
 #pragma once
 

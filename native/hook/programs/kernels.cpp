@@ -173,7 +173,7 @@ void read_name(Part& part, const Binaries& binaries) noexcept {
     part.site = text.interned();
 }
 
-// The seeds' rule multiplies by all cores of the program: a list of cores for each core type.
+// The rule of the allocation server protocol multiplies by all cores of the program: a list of cores for each core type.
 uint16_t cores_of_program(const void* impl) noexcept {
     struct List {
         char *begin, *end, *room;

@@ -4,10 +4,10 @@
 // all zeros means empty everywhere here. Nothing waits for anybody:
 //
 //   word            writer                                       readers
-//   key of a slot   whoever puts it there, if it was 0           any
+//   key of a slot   the thread that puts it, if 0               any
 //   slot            the thread that works on what the key names  the same; the runtime lets one thread do that at a time
 //   free cells      any, by exchanging head and count at once    any
-//   handle's key    whoever claims the place, if it was 0; 0 by  any
+//   handle's key    the thread that claims it, if it was 0; 0 by  any
 //                   the one who frees what the key names
 //   handle          who claimed the place                        who frees what the key names, which the runtime orders
 //

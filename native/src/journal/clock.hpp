@@ -32,7 +32,7 @@ struct ClockPair {
     uint64_t raw = 0, realtime_ns = 0, monotonic_ns = 0;
 };
 
-// Between two looks at the counter. Whoever was interrupted there tries again, and the closest of some tries counts.
+// Between two looks at the counter. A thread that was interrupted there tries again, and the closest of some tries counts.
 inline ClockPair take_pair(ClockKind kind) noexcept {
     constexpr int kTries = 5;
     constexpr uint64_t kCloseEnough = 1000;  // ticks: less than a microsecond

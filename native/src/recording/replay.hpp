@@ -42,7 +42,7 @@ struct Until {
     uint64_t rows = ~uint64_t{0};  // since the beginning, with which to stop
 };
 
-/// Looks at the books around each row of events, by whoever holds them.
+/// Looks at the books around each row of events, by the thread that holds them.
 class RowWatcher {
 public:
     virtual ~RowWatcher() = default;

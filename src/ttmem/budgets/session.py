@@ -1,6 +1,6 @@
-"""One run of pytest with `--ttmem`: each test is measured, limits are judged, figures are told and compared.
+"""One run of pytest with `--ttmem`: each test is measured, limits are judged, figures are printed and compared.
 
-With xdist every worker measures its own tests; the process that leads them tells, and writes the baseline.
+With xdist every worker measures its own tests; the process that leads them reports, and writes the baseline.
 """
 
 import gc

@@ -29,7 +29,7 @@ class RecordedHistory:
         self._recorder: HistoryRecorder | None = None
         self._began_ns = self._shift_ns = self._wall_ns = self._told_ns = 0
         self._lost: dict[int, int] = {}  # by process: records lost up to the last sample
-        self._is_leaping = False  # into another ledger, which counts launches anew
+        self._is_leaping = False  # into another ledger, which counts launches from 0
 
     def take_up(self, recording: Recording) -> None:
         """The same recording, grown."""
@@ -51,7 +51,7 @@ class RecordedHistory:
             self._take(self._wall_ns + _SECOND_NS)
         if self._wall_ns >= first_ns + shift_ns:
             return self._recorder.history(seconds)
-        recorder = self._recorder  # not one whole second yet: next time it is begun anew
+        recorder = self._recorder  # not one whole second yet: next time it begins again
         self._take(wall_ns)
         self._recorder = None
         return recorder.history(seconds)

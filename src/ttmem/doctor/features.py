@@ -75,7 +75,7 @@ FEATURES = (
             *("track_allocate", "track_deallocate", "buffer_id", "buffer_device", "mesh_impl_devices"),
             *("buffer_is_by_core", "buffer_core_addresses", "buffer_type|buffer_is_dram"),
         ),
-        (),
+        _needs("core_has_bank"),
     ),
     Feature(
         "out of memory",

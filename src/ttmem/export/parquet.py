@@ -38,11 +38,11 @@ def read_bytes():
     with open("/proc/self/io") as file:
         return int(file.readline().split()[1])
 before = read_bytes()
-def tell():
+def report():
     while True:
         time.sleep(0.2)
         print(read_bytes() - before, flush=True)
-threading.Thread(target=tell, daemon=True).start()
+threading.Thread(target=report, daemon=True).start()
 connection.execute(sys.argv[-1])
 """
 
@@ -54,7 +54,7 @@ def check_duckdb() -> None:
 
 
 def write_parquet(rows: LifeRows, path: Path, on_written: Callable[[float], object] = lambda share: None) -> None:
-    """Writes the rows; `on_written` is told which share DuckDB has done."""
+    """Writes the rows; `on_written` gets the share that DuckDB has done."""
     numbers, names = (path.with_name(f"{path.name}.{what}") for what in ("numbers", "names"))
     try:
         try:

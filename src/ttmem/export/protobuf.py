@@ -1,6 +1,6 @@
 """As much of protobuf's wire format as traces need: numbers and texts, each behind its field's number.
 
-message    field << 3 | form, value, again and again; forms: 0 a number as a varint, 2 bytes behind their length
+message    field << 3 | form, value, repeated; forms: 0 a number as a varint, 2 bytes behind their length
 varint     seven bits in each byte, the lowest first; the highest bit says that more follow
 """
 

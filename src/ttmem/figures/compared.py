@@ -16,14 +16,13 @@ from ttmem.analysis.growth.diff import (
     unlike_boards,
 )
 from ttmem.collector.recorded import Moment
-from ttmem.devices import PLANNED_POOLS, Pool
+from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.errors import SelectionError
 from ttmem.recording import Lives, Peak, Recording
 from ttmem.snapshot.values import ChipName, Device, TimeNs, place_of, replace
 
 __all__ = ["recording_diff"]
 
-_SHOWN = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool not in (Pool.HOST, Pool.UNKNOWN))
 _DETAILS: tuple[ByWord, ...] = ("operation", "tensor")
 _ChipPool = tuple[int, int]
 
@@ -116,7 +115,7 @@ def recording_diff(
             f"{after.path}; compare runs on equal boards"
         )
     pairs = _paired(old.devices, new.devices)
-    pools = [pool] if pool else [*_SHOWN]
+    pools = [pool] if pool else [*BANKED_POOLS]
     names = [name for name in old.phase_peaks if name in new.phase_peaks]
     return RecordingDiff(
         before=old.facts(),

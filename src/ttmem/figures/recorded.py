@@ -14,7 +14,7 @@ from ttmem.analysis.alive import (
     sums_by_device,
 )
 from ttmem.collector.recorded import Moment
-from ttmem.devices import PLANNED_POOLS, Pool
+from ttmem.devices import BANKED_POOLS, Pool
 from ttmem.errors import SelectionError
 from ttmem.recording import Peak, Recording
 from ttmem.snapshot import DeviceUsage
@@ -22,8 +22,6 @@ from ttmem.snapshot.selection import device_test, known_devices
 from ttmem.snapshot.values import ChipId, TimeNs, replace
 
 __all__ = ["moment_report", "peak_report", "process_word"]
-
-_SHOWN = tuple(pool for pool in Pool if pool not in PLANNED_POOLS and pool not in (Pool.HOST, Pool.UNKNOWN))
 
 
 def peak_report(
@@ -39,7 +37,7 @@ def peak_report(
     there is a SelectionError. `views`: what else to sum up by, each word for itself."""
     end = Moment(recording)
     wanted = {usage.device.unique_id for usage in _chosen(end, chip)}
-    shown = [pool] if pool else _SHOWN
+    shown = [pool] if pool else BANKED_POOLS
     peaks = [
         peak
         for peak in recording.peaks()
@@ -71,7 +69,7 @@ def moment_report(
     """All pools at one moment."""
     usages = _chosen(moment, chip)
     found: list[PoolAlive] = []
-    for one in [pool] if pool else _SHOWN:
+    for one in [pool] if pool else BANKED_POOLS:
         for group in _alike(usages, one):
             found += _alive(recording, moment, group, one, by, most)
     return _report(recording, moment, found, by, is_of_peaks=False)

@@ -109,12 +109,12 @@ class PoolUsage(Struct, frozen=True):
 
     @property
     def known_bytes(self) -> int | None:
-        """What is used; nothing is not known to be nothing while somebody may hold more."""
+        """What is used; nothing is not known to be nothing while others may hold more."""
         return self.used_bytes or (None if self.reason in DOUBTS else 0)
 
     @property
     def is_read(self) -> bool:
-        """Told by the stock runtime's own counters, which see one thread of a process."""
+        """From the stock runtime's own counters, which see one thread of a process."""
         return self.origin in ("read", "sample")
 
     @property
@@ -125,12 +125,12 @@ class PoolUsage(Struct, frozen=True):
 
     @property
     def source(self) -> str:
-        """Who told it: the processes themselves, the stock runtime, or nobody."""
+        """Where it comes from: the processes themselves, the stock runtime, or unknown."""
         return "unknown" if self.origin == "unknown" else "runtime" if self.is_read else "reports"
 
     @property
     def age_ms(self) -> int | None:
-        """How much older than the snapshot the figure is at most; None if nobody can say."""
+        """How much older than the snapshot the figure is at most; None if that is not known."""
         if self.origin == "unknown" or self.reason in {*STALE_REASONS, "settling"}:
             return None
         return SAMPLE_MS if self.origin == "sample" else 0
@@ -240,7 +240,7 @@ class DeviceUsage(Struct, frozen=True):
         return kernels_of(self.kinds)
 
     def used_bytes(self, pool: Pool) -> int | None:
-        """What is used of a pool: 0 only if somebody counts there who would know of more."""
+        """What is used of a pool: 0 only if a process counts there that would know of more."""
         found = next((usage.used_bytes for usage in self.pools if usage.pool is pool), None)
         if found is None and (self.launch_count is None or (pool is Pool.L1_SMALL and self.is_l1_undivided)):
             return None
@@ -253,12 +253,12 @@ class DeviceUsage(Struct, frozen=True):
 
     @property
     def is_l1_undivided(self) -> bool:
-        """Whether somebody's L1_SMALL buffers are counted as L1, because his runtime does not tell them apart."""
+        """Whether L1_SMALL buffers of a process are counted as L1, because its runtime does not separate them."""
         return any(usage.reason == "undivided" for usage in self.pools)
 
     @property
     def age_ms(self) -> int | None:
-        """Of the oldest of its figures; None if nobody can say."""
+        """Of the oldest of its figures; None if that is not known."""
         ages = [pool.age_ms for pool in self.pools if not pool.is_untouched]
         known = [age for age in ages if age is not None]
         is_told = not self.doubt and (ages or self.launch_count is not None)
@@ -286,7 +286,7 @@ class ProcessDevice(Struct, frozen=True):
 
 
 class ProcessUsage(Struct, frozen=True, kw_only=True):
-    """One process that reports, or that the stock runtime's counters tell about.
+    """One process that reports, or that the stock runtime's counters know of.
 
     Its figures are summed over its chips; what it holds on each, its programs and phases are details, which a snapshot
     has of all processes or, as an overview, only of those that were asked for.
@@ -328,7 +328,7 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
     clash_count: Count = 0  # likewise, of circular buffers with an L1 buffer
     incidents: tuple[Incident, ...] = ()  # those that are kept, oldest first
     incident_count: Count = 0  # how many there were: what is not listed was not kept
-    sites_off: str = ""  # why its Python stacks are not recorded; empty where they are, or nobody asked for them
+    sites_off: str = ""  # why its Python stacks are not recorded; empty where they are, or they were not asked for
     findings: tuple[Finding, ...] = ()  # what does not add up in its reports
     # ---- details
     has_details: bool = False  # whether what follows is filled: always in a snapshot, in an overview where asked for
@@ -369,12 +369,12 @@ class ProcessUsage(Struct, frozen=True, kw_only=True):
 
     @property
     def unlisted_incident_count(self) -> int:
-        """Incidents whose details are not kept."""
+        """Incidents whose details are lost."""
         return max(0, self.incident_count - len(self.incidents))
 
     @property
     def was_refused(self) -> bool:
-        """Whether anything was ever refused to it, also where no incident tells of it."""
+        """Whether anything was ever refused to it, also where no incident says so."""
         return bool(self.incident_count or self.refusal_count or self.clash_count)
 
     @property
@@ -437,7 +437,7 @@ class Snapshot(Answer, frozen=True, kw_only=True):
 
     @property
     def incidents(self) -> tuple[tuple[ProcessUsage, Incident], ...]:
-        """All incidents that are kept, and whose they are, oldest first."""
+        """All incidents that are known, and whose they are, oldest first."""
         found = [(process, incident) for process in self.processes for incident in process.incidents]
         return tuple(sorted(found, key=lambda one: (one[1].time_ns, one[0].key, one[1].number)))
 

@@ -4,6 +4,7 @@ JavaScript loses whole numbers beyond 2^53, so nanoseconds are decimal text in J
 """
 
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -71,10 +72,12 @@ class ChipId(Hex):
     __slots__ = ()
 
 
-# DESIGN 12, "overview encoded / decoded": hooks are called for each of thousands of numbers, so they call no others.
+# DESIGN 12, "overview encoded / decoded": hooks are called for each of thousands of numbers, so they call few others.
 _decimal = int.__repr__
 
 
+# Thousands of rows name the same chips, and a mesh has its peaks at the same time on each of its chips.
+@lru_cache(2048, typed=True)  # DESIGN 12, "overview encoded, with details <= 6 ms"
 def encode_hook(value: Any) -> str:
     """What JSON has for what is no plain value. A journal may claim any time: those that cannot be are the nearest."""
     kind = type(value)
@@ -89,14 +92,25 @@ def encode_hook(value: Any) -> str:
 
 def decode_hook(kind: type, value: Any) -> Any:
     """The inverse of `encode_hook`. ValueError says what was expected."""
-    if type(value) is str and value.isalnum() and value.isascii():
+    if type(value) is str:
+        return _read(kind, value)
+    raise _unexpected(kind, value)
+
+
+@lru_cache(2048)  # DESIGN 12, "overview decoded, with details <= 12 ms"; what is refused is not kept
+def _read(kind: type, text: str) -> Any:
+    if text.isalnum() and text.isascii():
         if kind is TimeNs:
-            if value.isdigit() and len(value) <= _LONGEST_TIME and (found := TimeNs(value)) <= _LATEST_NS:
+            if text.isdigit() and len(text) <= _LONGEST_TIME and (found := TimeNs(text)) <= _LATEST_NS:
                 return found
-        elif value[:2] == "0x" and len(value) <= _LONGEST_HEX:
-            return kind(value, 16)
+        elif text[:2] == "0x" and len(text) <= _LONGEST_HEX:
+            return kind(text, 16)
+    raise _unexpected(kind, text)
+
+
+def _unexpected(kind: type, value: Any) -> ValueError:
     expected = "nanoseconds" if kind is TimeNs else "a number such as 0x1f00"
-    raise ValueError(f"Expected {expected} as text, got {str(value)[:40]!r}")
+    return ValueError(f"Expected {expected} as text, got {str(value)[:40]!r}")
 
 
 def schema_hook(kind: type) -> dict[str, Any]:

@@ -216,7 +216,7 @@ def _cb_cells(usage: PoolUsage, footprint: Footprint) -> list[Cell]:
 
 
 def _read_cells(usage: PoolUsage, is_ascii: bool) -> list[Cell]:
-    """What the stock runtime's counters say of a chip of which nobody told the capacity."""
+    """What the stock runtime's counters say of a chip whose capacity is not known."""
     at_least = ">=" if is_ascii else "≥"
     is_sample = usage.origin == "sample"
     return [

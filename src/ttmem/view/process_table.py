@@ -264,7 +264,7 @@ def _kernel_words(kernels: Sequence[KindUsage]) -> list[str]:
 
 
 def _other_words(held: ProcessDevice) -> list[str]:
-    """What the other source of a process tells, of one device."""
+    """What the other source of a process says, of one device."""
     told = PLANNED_POOLS - {Pool.CB} if held.kernels else frozenset()
     pools = [
         f"{_title(usage.pool).lower()} {size_text(usage.used_bytes)}" for usage in held.pools if usage.pool not in told

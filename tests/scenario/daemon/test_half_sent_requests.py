@@ -19,39 +19,14 @@ from tests.support.timing.waiting import PATIENCE_SECONDS, wait_until
 
 NOBODY = 65534
 COUNT = 2000
-# Keeps so many connections open, each with half a request, and opens another one for each that is closed.
-HALF_SENT = """
-import encodings.idna, os, resource, select, socket, sys  # another user may not be able to read it later
-port, count, uid = map(int, sys.argv[1:])
-resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-if uid:
-    os.setgroups([])
-    os.setgid(uid)
-    os.setuid(uid)
-lines, watched, opened = {}, select.epoll(), 0
-while True:
-    while len(lines) < count:
-        line = socket.create_connection(("127.0.0.1", port))
-        try:
-            line.sendall(b"GET /snapshot HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nX: ")
-        except ConnectionError:
-            continue
-        lines[line.fileno()] = line
-        watched.register(line.fileno(), select.EPOLLIN | select.EPOLLRDHUP)
-        opened += 1
-        if opened == count:
-            print("opened", flush=True)
-    for number, _ in watched.poll(0.05):
-        watched.unregister(number)
-        lines.pop(number).close()
-"""
+HALF_SENT = Path(__file__).parents[2] / "programs" / "processes" / "half_sent_requests.py"
 
 
 @contextmanager
 def half_sent_requests(port: int) -> Iterator["subprocess.Popen[str]"]:
     """Another user, who has opened them all; the same one where we are not root."""
     uid = NOBODY if os.geteuid() == 0 else 0
-    command = [sys.executable, "-c", HALF_SENT, str(port), str(COUNT), str(uid)]
+    command = [sys.executable, str(HALF_SENT), str(port), str(COUNT), str(uid)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd="/") as process:
         try:
             assert process.stdout is not None

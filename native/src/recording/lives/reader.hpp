@@ -61,7 +61,7 @@ public:
     LifeReader(const LifeReader&) = delete;
     LifeReader& operator=(const LifeReader&) = delete;
 
-    /// Numbers of processes begin anew.
+    /// Numbers of processes begin again.
     void begin_segment();
     bool read_names_of(const StoredBlock& block, std::string& error);
     /// A block of events or of a keyframe. False for rows that are none.

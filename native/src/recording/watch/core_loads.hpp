@@ -43,7 +43,7 @@ public:
     /// From the beginning on, of this core (y * 256 + x) instead of the fullest.
     void set_only(uint32_t core) { only_ = core; }
 
-    /// What a listener hears; `reset`: what is alive was found out anew.
+    /// What a listener hears; `reset`: what is alive was found out again.
     void record(uint64_t process, const RecordCopy& words);
     void ended(uint64_t process, const RecordCopy& life);
     void balance(uint64_t process, uint32_t device, uint8_t pool, int64_t used);

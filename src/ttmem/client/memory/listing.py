@@ -16,7 +16,7 @@ _VIEW, _ESTIMATED = 1, 64  # flags of an entry
 
 
 class LiveAllocation(TypedDict):
-    """One thing that is alive. Sizes are bytes on each of its chips; None is unknown, or not told of its kind."""
+    """One thing that is alive. Sizes are bytes on each of its chips; None is unknown, or not reported of its kind."""
 
     devices: list[int]  # indexes of the chips it lies on; unique ids of those without one
     pool: str

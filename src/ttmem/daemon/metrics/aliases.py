@@ -1,7 +1,7 @@
 """The figures of DRAM once more, under the four names that tt-telemetry has for them, for boards made for it.
 
-As there, sizes are whole MiB. Unlike there, a chip of which nothing is known is left out, not told as 0, and a remote
-chip is told by itself, not with the chip it is reached through.
+As there, sizes are whole MiB. Unlike there, a chip of which nothing is known is left out, not shown as 0, and a remote
+chip stands for itself, not with the chip it is reached through.
 """
 
 from collections.abc import Sequence

@@ -21,7 +21,7 @@ FINDINGS = Family("ttmem_findings", "What does not add up, of all processes know
 EVENTS = Family("ttmem_events_total", "Events that were read.", ("source",), "counter")
 DROPPED = Family(
     "ttmem_events_dropped_total",
-    "Records and lines that nobody read: they cost history, never a balance.",
+    "Records and lines that were not read: they cost history, never a balance.",
     ("reason",),
     "counter",
 )
@@ -39,7 +39,7 @@ OPEN = Family("ttmem_device_open_processes", "Living processes that have the chi
 DEVICE_COMPLETE = Family("ttmem_device_complete", "1 if the figures of the chip are whole, else 0.", _CHIP)
 
 USED = Family("ttmem_memory_used_bytes", "What all banks give up for what is alive.", (*_MEMORY, "kind"))
-CAPACITY = Family("ttmem_memory_capacity_bytes", "All banks together, as the chip's opener told.", _MEMORY)
+CAPACITY = Family("ttmem_memory_capacity_bytes", "All banks together, as the chip's opener reported.", _MEMORY)
 FREE = Family("ttmem_memory_free_bytes", "What nothing holds, in all banks together.", _MEMORY)
 PEAK = Family("ttmem_memory_peak_bytes", "Highest use by all processes together.", _MEMORY)
 LARGEST = Family(

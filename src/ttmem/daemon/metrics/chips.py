@@ -67,7 +67,7 @@ def tray_of(device: Device, label: str, pci_bus_id: str) -> tuple[str, str]:
 
 
 def _add_memories(page: Page, usage: DeviceUsage, labels: Labels) -> None:
-    """Every memory a chip has, or has something in; at last host memory, and what nobody knows the type of."""
+    """Every memory a chip has, or has something in; at last host memory, and what has no known type."""
     pools = {pool.pool: pool for pool in usage.pools if pool.pool not in PLANNED_POOLS and not pool.is_untouched}
     is_counted = usage.launch_count is not None and not usage.doubt  # what nobody tells of is then 0
     for pool in BANKED_POOLS:
@@ -108,7 +108,7 @@ def _add_pool(page: Page, labels: Labels, usage: PoolUsage, binary_bytes: int, t
 
 
 def _add_untouched(page: Page, labels: Labels, capacity: int) -> None:
-    """A memory of which nothing was ever taken since somebody looked."""
+    """A memory of which nothing was ever taken while it was watched."""
     page.add(metric.CAPACITY, labels, capacity)
     page.add(metric.USED, (*labels, Kind.BUFFER.word), 0)
     page.add(metric.FREE, labels, capacity)

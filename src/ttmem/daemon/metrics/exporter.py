@@ -92,7 +92,7 @@ def chosen_format(accept: str) -> tuple[Encoder, str]:
 
 class Exporter(MetricsCollector):
     """Answers scrapes. Any thread may ask; who asks for a page that is just being made gets that one. Registered with a
-    registry of prometheus_client, it puts the same metrics on a page of somebody else's."""
+    registry of prometheus_client, it puts the same metrics on another program's page."""
 
     def __init__(self, collector: Collector, *, asked: Asked, service: Service) -> None:
         self._collector = collector
@@ -111,7 +111,7 @@ class Exporter(MetricsCollector):
         if is_first:
             try:
                 page.set_result(write(self.rows()))
-            except BaseException as error:  # noqa: BLE001 whoever waits for it is told, and so is who made it
+            except BaseException as error:  # noqa: BLE001 all who wait for it get the error, and so does the caller
                 page.set_exception(error)
             finally:
                 with self._lock:
@@ -132,7 +132,7 @@ class Exporter(MetricsCollector):
         return self.rows().collect()
 
     def is_ready(self) -> bool:
-        """Whether there was ever something whole to tell: every journal that was there has been read once."""
+        """Whether there was ever something whole to report: every journal that was there has been read once."""
         if not self._has_data:
             self._collector.tick()
             self._has_data = self._collector.overview().reason != "settling"

@@ -1,6 +1,6 @@
 """The words of a metrics page: families with their type, unit and labels, and the rows a page is made of.
 
-A row without a value is left out: what nobody knows is absent, never 0.
+A row without a value is left out: what is not known is absent, never 0.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ Row = tuple[Labels, int | float]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Family:
-    """One metric of the page: its name as it is queried, what it tells, and the names of its labels."""
+    """One metric of the page: its name as it is queried, what it means, and the names of its labels."""
 
     name: str
     help: str

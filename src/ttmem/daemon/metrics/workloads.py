@@ -1,6 +1,6 @@
 """Rows about who holds what: processes of one label and user together, the largest few and all others as one.
 
-Only on request: whoever runs processes by the thousand would make series by the thousand. Pids are never a label.
+Only on request: a user who runs processes by the thousand would make series by the thousand. Pids are never a label.
 """
 
 from collections import defaultdict
@@ -93,5 +93,5 @@ def _add_workload(page: Page, name: Name, workload: _Workload) -> None:
 
 
 def cut(text: str, most_bytes: int) -> str:
-    """A label of no more than so many bytes, without characters that a page cannot have."""
+    """A label of at most that many bytes, without characters that a page cannot have."""
     return text.encode(errors="replace")[:most_bytes].decode(errors="ignore").replace("\0", "")

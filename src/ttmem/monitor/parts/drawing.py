@@ -62,7 +62,7 @@ class MonitorFrame(NamedTuple):
 
     @property
     def incidents(self) -> list[Told]:
-        """Those whose details are kept, the newest first. One is news, and red, while it is newer than a minute or the
+        """Those whose details are known, the newest first. One is news, and red, while it is newer than a minute or the
         program ended with it, until the user has marked it as seen; afterwards it is counted in grey."""
         rows = self.overview.processes if self.overview is not None else ()
         if self.overview is None or not any(row.incidents for row in rows):

@@ -18,7 +18,7 @@ from ttmem.sources.stock_shm.layouts import (
     compiled_first,
 )
 
-__all__ = ["ChipSlot", "CounterRegion", "ProcessSlot", "Sums", "decode_region", "region_version"]
+__all__ = ["ChipSlot", "CounterRegion", "CounterSums", "ProcessSlot", "decode_region", "region_version"]
 
 _HEAD = compiled(HEAD)
 _CHIP = compiled(CHIPS.parts, CHIPS.stride_bytes)
@@ -29,7 +29,7 @@ _SUM_MOST = 1 << 50  # beyond what any chip has
 _INIT_STATES = {0: "new", 1: "busy", READY: "ready"}
 
 
-class Sums(NamedTuple):
+class CounterSums(NamedTuple):
     """Bytes by pool, in the order of POOL_WORDS."""
 
     dram: int = 0
@@ -38,30 +38,30 @@ class Sums(NamedTuple):
     trace: int = 0
     cb: int = 0
 
-    def less(self, other: "Sums") -> "Sums":
+    def less(self, other: "CounterSums") -> "CounterSums":
         """What is left; never below zero."""
-        return Sums(*(max(0, mine - theirs) for mine, theirs in zip(self, other, strict=True)))
+        return CounterSums(*(max(0, mine - theirs) for mine, theirs in zip(self, other, strict=True)))
 
-    def plus(self, other: "Sums") -> "Sums":
-        return Sums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+    def plus(self, other: "CounterSums") -> "CounterSums":
+        return CounterSums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
-    def least(self, other: "Sums") -> "Sums":
+    def least(self, other: "CounterSums") -> "CounterSums":
         """At least as much as another, pool by pool."""
-        return Sums(*map(max, self, other))
+        return CounterSums(*map(max, self, other))
 
 
 class ChipSlot(NamedTuple):
     slot: int
     chip_id: int
     is_remote: bool
-    sums: Sums
+    sums: CounterSums
 
 
 class ProcessSlot(NamedTuple):
     slot: int
     pid: int  # in the pid namespace of the process itself
     name: str
-    sums: Sums
+    sums: CounterSums
     last_update_ns: int
 
 
@@ -76,7 +76,7 @@ class CounterRegion(NamedTuple):
     board_serial: int
     asic_id: int
     device_id: int
-    totals: Sums
+    totals: CounterSums
     chips: tuple[ChipSlot, ...]
     processes: tuple[ProcessSlot, ...]
     init_state: int | None = None  # layout 4 only
@@ -144,7 +144,7 @@ def _layout_of(data: bytes) -> RegionLayout:
     return layout
 
 
-def _checked(processes: tuple[ProcessSlot, ...], totals: Sums) -> tuple[ProcessSlot, ...]:
+def _checked(processes: tuple[ProcessSlot, ...], totals: CounterSums) -> tuple[ProcessSlot, ...]:
     """Refuses sums that no chip could hold."""
     most = max(max(sums) for sums in (totals, *(process.sums for process in processes)))
     if most > _SUM_MOST:
@@ -159,7 +159,9 @@ def _chips(data: bytes, layout: RegionLayout) -> tuple[ChipSlot, ...]:
     ids = _CHIP_IDS.unpack_from(data, CHIPS.offset_bytes)
     used = (slot for slot, chip_id in enumerate(ids) if chip_id != layout.free_chip)
     rows = ((slot, _CHIP.unpack_from(data, CHIPS.slot_offset_bytes(slot))) for slot in used)
-    return tuple(ChipSlot(slot, chip_id, bool(is_remote), Sums(*sums)) for slot, (chip_id, is_remote, *sums) in rows)
+    return tuple(
+        ChipSlot(slot, chip_id, bool(is_remote), CounterSums(*sums)) for slot, (chip_id, is_remote, *sums) in rows
+    )
 
 
 def _processes(data: bytes) -> tuple[ProcessSlot, ...]:
@@ -167,7 +169,7 @@ def _processes(data: bytes) -> tuple[ProcessSlot, ...]:
     used = (slot for slot, pid in enumerate(pids) if pid > 0)  # 0: free; -1 in layout 4: being given back
     rows = ((slot, _PROCESS.unpack_from(data, PROCESSES.slot_offset_bytes(slot))) for slot in used)
     return tuple(
-        ProcessSlot(slot, pid, _text(name), Sums(*sums), last_update_ns)
+        ProcessSlot(slot, pid, _text(name), CounterSums(*sums), last_update_ns)
         for slot, (pid, *sums, last_update_ns, name) in rows
     )
 
@@ -180,5 +182,5 @@ def _named(parts: tuple[Any, ...], values: tuple[Any, ...]) -> dict[str, Any]:
     return {part.name: value for part, value in zip(parts, values, strict=True)}
 
 
-def _sums(values: dict[str, Any]) -> Sums:
-    return Sums(*(values[word] for word in POOL_WORDS))
+def _sums(values: dict[str, Any]) -> CounterSums:
+    return CounterSums(*(values[word] for word in POOL_WORDS))

@@ -20,7 +20,7 @@ from ttmem.snapshot.counters import NO_READINGS, ReadChip, Readings, ReadProcess
 from ttmem.sources.directories import RUNTIME_DIRECTORY, region_names, region_number
 from ttmem.sources.stock_shm.layouts import LARGEST_BYTES
 from ttmem.sources.stock_shm.owners import FileKey, LivingOwners, Owners, SlotOwner
-from ttmem.sources.stock_shm.region import CounterRegion, ProcessSlot, Sums, decode_region
+from ttmem.sources.stock_shm.region import CounterRegion, CounterSums, ProcessSlot, decode_region
 
 __all__ = ["StockCounters", "read_region_file"]
 
@@ -190,8 +190,8 @@ class _Judged:
     """The slots of a region: whose processes live, and what the others left behind."""
 
     def __init__(self, file: RegionFile, region: CounterRegion, owners: Owners) -> None:
-        self.stale = Sums()
-        living: dict[int, tuple[SlotOwner, Sums, int | None]] = {}
+        self.stale = CounterSums()
+        living: dict[int, tuple[SlotOwner, CounterSums, int | None]] = {}
         for slot in region.processes:
             owner = owners.owner_of(file.key, file.uid, slot)
             if owner is None:
@@ -200,19 +200,19 @@ class _Judged:
                 _add(living, owner, slot)
         if region.unnamed_count:
             for owner in owners.attached_to(file.key):
-                living.setdefault(owner.pid, (owner, Sums(), None))
+                living.setdefault(owner.pid, (owner, CounterSums(), None))
         self.living = tuple(living.values())
 
 
-def _add(living: dict[int, tuple[SlotOwner, Sums, int | None]], owner: SlotOwner, slot: ProcessSlot) -> None:
+def _add(living: dict[int, tuple[SlotOwner, CounterSums, int | None]], owner: SlotOwner, slot: ProcessSlot) -> None:
     """A process with two slots (its first was lost) is still one."""
-    _, sums, stamp = living.get(owner.pid, (owner, Sums(), None))
+    _, sums, stamp = living.get(owner.pid, (owner, CounterSums(), None))
     living[owner.pid] = (owner, sums.plus(slot.sums), max(stamp or 0, slot.last_update_ns))
 
 
 def _chip(path: str, name: str, region: CounterRegion, judged: _Judged) -> ReadChip:
     number = region_number(name)
-    held = Sums()
+    held = CounterSums()
     for _, sums, _ in judged.living:
         held = held.plus(sums)
     return ReadChip(
@@ -237,5 +237,5 @@ def _chip(path: str, name: str, region: CounterRegion, judged: _Judged) -> ReadC
     )
 
 
-def _by_pool(sums: Sums) -> dict[Pool, int]:
+def _by_pool(sums: CounterSums) -> dict[Pool, int]:
     return dict(zip(_POOLS, sums, strict=True))

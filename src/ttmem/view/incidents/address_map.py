@@ -1,4 +1,4 @@
-"""An allocator's addresses to scale: what is held, what nobody can free, holes; and below, what was asked for.
+"""An allocator's addresses to scale: what is held, what cannot be freed, holes; and below, what was asked for.
 
 ████████▌░░░░░░░████▓▓▓▓████░░░░████
 0x19d60                      0x16e000

@@ -49,7 +49,7 @@ def _ordinal(number: int) -> str:
 
 
 def after_text(explanation: Explanation) -> str:
-    """What the program did after it; empty if nobody knows."""
+    """What the program did after it; empty if that is not known."""
     incident = explanation.incident
     match explanation.after:
         case "last":

@@ -27,8 +27,8 @@ def explanation_page(
     chosen: Sequence[ProcessUsage],
     path: str = "",
 ) -> list[Line]:
-    """Each incident under its own heading; then which others are kept, or were not. `path`: of the journal or recording
-    that was asked for, if one was."""
+    """Each incident under its own heading; then which others are known, or were lost. `path`: of the journal or
+    recording that was asked for, if one was."""
     lines: list[Line] = []
     devices = devices_of(snapshot)
     for process, explanation in explanations:

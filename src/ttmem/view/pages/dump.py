@@ -180,7 +180,7 @@ def _name(text: str, role: Role, is_ascii: bool, width: int) -> Line:
 
 
 class _Part(NamedTuple):
-    """A column that is only there if it has something to tell."""
+    """A column that is only there if it has something to show."""
 
     column: Column
     is_there: bool

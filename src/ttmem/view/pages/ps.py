@@ -95,7 +95,7 @@ def shown_processes(snapshot: Snapshot, options: PageOptions) -> list[ProcessUsa
 
 
 def nothing_to_show(snapshot: Snapshot, demos: Sequence[str] = ()) -> list[Line]:
-    """What to say when nobody reports, and what to do about it; `demos`: how to look at those that run."""
+    """What to say when no program reports, and what to do about it; `demos`: how to look at those that run."""
     looked = looked_text(snapshot.source, snapshot.places)
     is_served = snapshot.source.startswith("daemon ")
     ended = len(snapshot.ended)

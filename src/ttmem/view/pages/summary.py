@@ -94,7 +94,7 @@ def _living(processes: Sequence[ProcessUsage]) -> list[Line]:
 
 
 def _refusals(process: ProcessUsage) -> list[Line]:
-    """How often memory ran out, and the last time, where no incident tells it; a refusal on a mesh was one."""
+    """How often memory ran out, and the last time, where no incident says so; a refusal on a mesh was one."""
     lines: list[Line] = []
     if process.incidents:
         return lines

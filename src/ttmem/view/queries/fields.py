@@ -18,7 +18,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Field(Generic[Row]):
-    """One column. In a unit of `BYTES_PER` the value is in bytes, and told in whole units, rounded down."""
+    """One column. In a unit of `BYTES_PER` the value is in bytes, and written in whole units, rounded down."""
 
     name: str
     purpose: str

@@ -9,31 +9,12 @@ from pathlib import Path
 from ttmem.figures.growing import leaks
 from ttmem.recording import Ending, EventKind, Lives, Recording
 
-PROGRAM = """
-import os, sys
-import ttmem
-
-chip = ttmem.open_device(0x61)
-ttmem.report_buffer_alloc(chip, 1, 7 << 20)
-child = os.fork()
-size = (1 if child else 2) << 20
-for number in range(4):
-    with ttmem.phase("step"):
-        ttmem.report_buffer_alloc(chip, 100 + number, size)
-        ttmem.report_buffer_alloc(chip, 2, 3 << 20)
-        ttmem.report_launch(chip, 9)
-        ttmem.report_buffer_free(chip, 2)
-if child == 0:
-    os._exit(0)
-os.waitpid(child, 0)
-ttmem.report_buffer_free(chip, 1)
-print(os.getpid(), child)
-"""
+PROGRAM = Path(__file__).parents[3] / "programs" / "recording" / "forked_phases.py"
 
 
 def recorded(journals: Path, path: Path) -> tuple[Recording, int, int]:
     """The recording, the parent's pid and the child's."""
-    command = [sys.executable, "-m", "ttmem", "record", "-o", str(path), "--", sys.executable, "-c", PROGRAM]
+    command = [sys.executable, "-m", "ttmem", "record", "-o", str(path), "--", sys.executable, str(PROGRAM)]
     environ = {**os.environ, "TTMEM_DIR": str(journals)}
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

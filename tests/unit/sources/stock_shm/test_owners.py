@@ -16,7 +16,7 @@ from tests.support.processes.children import IN_A_CONTAINER, only_child, state_o
 from tests.support.processes.permitted import needs_containers
 from tests.support.timing.waiting import wait_until
 from ttmem.sources.stock_shm.owners import LivingOwners
-from ttmem.sources.stock_shm.region import ProcessSlot, Sums
+from ttmem.sources.stock_shm.region import CounterSums, ProcessSlot
 
 MAPPING = """\
 import mmap, os, sys
@@ -25,7 +25,7 @@ mapped = mmap.mmap(file, 0)
 print(os.getpid(), flush=True)
 sys.stdin.read()
 """
-FOREVER = Sums()
+FOREVER = CounterSums()
 
 
 @pytest.fixture

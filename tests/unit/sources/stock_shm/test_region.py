@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.machine.stock_regions import NOON_NS, READY, SIZES, Slot, a_region
 from ttmem.errors import RegionDamaged
 from ttmem.sources.stock_shm.layouts import CHIPS, HEAD, LAYOUTS, PROCESSES, LayoutPart
-from ttmem.sources.stock_shm.region import Sums, decode_region
+from ttmem.sources.stock_shm.region import CounterSums, decode_region
 
 VERSIONS = sorted(SIZES)
 SUMS = st.tuples(*[st.integers(0, 1 << 44)] * 5)
@@ -73,7 +73,7 @@ def test_every_layout_is_read(version: int) -> None:
     [chip] = region.chips
 
     assert (region.layout.version, region.reference_count, region.device_id, region.asic_id) == (version, 3, 6, 99)
-    assert region.totals == Sums(1, 2, 3, 4, 5) == chip.sums == process.sums
+    assert region.totals == CounterSums(1, 2, 3, 4, 5) == chip.sums == process.sums
     assert (process.pid, process.name, process.last_update_ns) == (17, "model", NOON_NS + 1)
     assert (region.unnamed_count, region.is_ready) == (2, True)
 
@@ -111,7 +111,7 @@ def test_what_was_written_is_what_is_read(slots: list[Slot], version: int) -> No
     region = decode_region(a_region(*slots, version=version))
 
     assert [(one.slot, one.pid, one.sums, one.last_update_ns) for one in region.processes] == [
-        (number, slot.pid, Sums(*slot.sums), slot.last_update_ns) for number, slot in enumerate(slots)
+        (number, slot.pid, CounterSums(*slot.sums), slot.last_update_ns) for number, slot in enumerate(slots)
     ]
 
 

@@ -68,7 +68,7 @@ class Gauge(NamedTuple):
         return self.used_bytes / self.total_bytes if self.used_bytes is not None and self.total_bytes else None
 
     def is_over(self, limit: float | None) -> bool:
-        """Whether the user wanted to be told of that."""
+        """Whether that is beyond the limit of the user."""
         return limit is not None and self.share is not None and self.share >= limit
 
 
@@ -155,7 +155,7 @@ class ChipView(NamedTuple):
 
     @property
     def idle_text(self) -> str:
-        """`idle 14 s`; empty while it runs, or where nobody has seen it run."""
+        """`idle 14 s`; empty while it runs, or where it was never seen to run."""
         if self.launches or self.idle_ns is None:
             return ""
         return f"idle {whole_age_text(self.idle_ns)}"
@@ -212,8 +212,8 @@ def _view(
 
 
 def _sensors_word(frame: MonitorFrame, overview: Snapshot) -> str:
-    """Why chips have no sensors here: nobody recorded them; they are behind others, which the driver has on its bus; or
-    which of the driver's they are is not known."""
+    """Why chips have no sensors here: they were not recorded; they are behind others, which the driver has on its bus;
+    or which of the driver's they are is not known."""
     if frame.is_recorded:
         return "sensors not recorded"
     if not frame.telemetry:
