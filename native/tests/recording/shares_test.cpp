@@ -33,21 +33,21 @@ std::vector<std::vector<Change>> any_changes(std::mt19937_64& random, size_t pro
     return all;
 }
 
-struct Block {
+struct HeardBlock {
     uint64_t first, last;
     int64_t highest;
     bool is_bound;
 };
 
 /// As a recorder hears them: some of one, then some of another.
-std::vector<Block> heard(std::mt19937_64& random, const std::vector<std::vector<Change>>& all) {
+std::vector<HeardBlock> heard(std::mt19937_64& random, const std::vector<std::vector<Change>>& all) {
     std::vector<size_t> next(all.size());
-    std::vector<Block> blocks;
+    std::vector<HeardBlock> blocks;
     Shares shares;
     int64_t now = 0;
     const auto is_left = [&](size_t i) { return next[i] < all[i].size(); };
     for (bool is_any = true; is_any;) {
-        Block block{~uint64_t{0}, 0, now, false};
+        HeardBlock block{~uint64_t{0}, 0, now, false};
         for (size_t turns = 1 + random() % 4; turns != 0; --turns) {
             const size_t i = random() % all.size();
             for (size_t left = random() % 12; left != 0 && is_left(i); --left) {
@@ -75,7 +75,7 @@ TEST(what_is_said_of_a_block_is_never_lower_than_what_was_held_in_its_time) {
     for (uint64_t seed = 0; seed < 2000; ++seed) {
         std::mt19937_64 random(seed);
         const auto all = any_changes(random, 1 + seed % 4);
-        const std::vector<Block> blocks = heard(random, all);
+        const std::vector<HeardBlock> blocks = heard(random, all);
         std::vector<Change> merged;
         for (const auto& own : all) merged.insert(merged.end(), own.begin(), own.end());
         std::stable_sort(merged.begin(), merged.end(), [](auto& a, auto& b) { return a.time < b.time; });
@@ -83,7 +83,7 @@ TEST(what_is_said_of_a_block_is_never_lower_than_what_was_held_in_its_time) {
         for (const Change& one : merged) {
             now += one.by;
             const auto last = std::find_if(blocks.rbegin(), blocks.rend(),
-                                           [&](const Block& block) { return block.first <= one.time; });
+                                           [&](const HeardBlock& block) { return block.first <= one.time; });
             if (last == blocks.rend() || last->highest < now) CHECK_EQUAL(seed, ~uint64_t{0});
         }
     }
@@ -91,7 +91,7 @@ TEST(what_is_said_of_a_block_is_never_lower_than_what_was_held_in_its_time) {
 
 TEST(of_one_process_the_order_is_known) {
     std::mt19937_64 random(1);
-    for (const Block& block : heard(random, any_changes(random, 1))) CHECK(!block.is_bound);
+    for (const HeardBlock& block : heard(random, any_changes(random, 1))) CHECK(!block.is_bound);
 }
 
 TEST(who_had_it_one_after_the_other_had_it_in_that_order) {

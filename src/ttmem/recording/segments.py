@@ -165,8 +165,8 @@ class SegmentPlayer:
         return self._at
 
     def play(self, until_ns: int | None = None, **limits: int) -> bool:
-        """Up to a moment (None: the end), until a pool of a chip holds so many bytes, or so many rows; whether it came
-        to where it was to stop."""
+        """Up to a moment (None: the end), until a pool of a chip holds that many bytes, or that many rows; whether it
+        came to where it was to stop."""
         last = len(self.segment.blocks) - 1
         if until_ns is not None:
             last = self.segment.last_place(until_ns)
