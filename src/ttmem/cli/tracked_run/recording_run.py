@@ -101,10 +101,11 @@ class LiveRecording:
             self._writer.flush()
 
     def close(self) -> None:
-        """All that was read is written."""
+        """All that has happened by now is read and written."""
         self._is_stopping.set()
         self._collector.ledger.stop()
         self._thread.join()
+        self._collector.ledger.drain()
         self._take_incidents(is_last=True)
         self._writer.close()
 
