@@ -90,7 +90,7 @@ def made_wheel(source: Path, python: str, version: str) -> Path:
     words = [sys.executable, "-m", "auditwheel", "repair", "--plat", PLATFORM, "--only-plat", "-w", str(DIST), str(raw)]
     run(words, f"{version}-auditwheel", ROOT)
     [wheel] = DIST.glob(f"ttmem-*-{tag}-{tag}-{PLATFORM}.whl")
-    pack_again(wheel)
+    run([sys.executable, "-m", "tools.packing", str(wheel)], f"{version}-packing", ROOT)
     check(wheel, raw)
     return wheel
 
@@ -139,16 +139,6 @@ def run(command: Sequence[str], name: str, place: Path) -> str:
     if ended.returncode != 0:
         raise Refused("\n".join([f"{name} failed, and {log} ends with:", *ended.stdout.splitlines()[-40:]]))
     return ended.stdout
-
-
-def pack_again(wheel: Path) -> None:
-    """The same files, as small as may be: auditwheel adds an entry for each directory, which nobody needs."""
-    packed = wheel.with_suffix(".packed")
-    with zipfile.ZipFile(wheel) as made, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as smaller:
-        for entry in made.infolist():
-            if not entry.is_dir():
-                smaller.writestr(entry, made.read(entry), zipfile.ZIP_DEFLATED, 9)
-    packed.replace(wheel)
 
 
 def check(wheel: Path, raw: Path) -> None:

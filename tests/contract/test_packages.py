@@ -10,7 +10,8 @@ import pytest
 from scikit_build_core.metadata.fancy_pypi_readme import dynamic_metadata
 
 import ttmem
-from tools.wheels import BUILDING, LARGEST, ROOT, VERSIONS, Refused, check, locked, pack_again
+from tools.packing import pack_again
+from tools.wheels import BUILDING, LARGEST, ROOT, VERSIONS, Refused, check, locked
 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 BUILT = {"ttmem/a.py": b"pass", "ttmem/_native.so": b"code", "ttmem-0.1.0.dist-info/WHEEL": b"Tag: linux"}
