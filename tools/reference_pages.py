@@ -4,9 +4,10 @@
     docs/reference/messages.md          incidents, findings, reasons and exit codes, from the texts that are shown
     docs/reference/c-interface.md       client.h: calls, structs and constants, with their comments
     docs/reference/python-interface.md  `import ttmem`: calls and classes, with their docstrings
+    docs/reference/all-metrics.md       every family of the page of metrics, with its own help
+    docs/reference/all-fields.md        every field of CSV, as `--help-query-mem` and `--help-query-apps` list them
 
-`tests/contract/test_reference_pages.py` compares them with what this would write. The tables of fields and metrics have
-columns that only people can write; other tests hold their names, units and labels to the source.
+`tests/contract/test_reference_pages.py` compares them with what this would write.
 """
 
 import inspect
@@ -14,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,7 +23,12 @@ import ttmem
 from ttmem.cli import VERBS
 from ttmem.cli.manual import EXITS
 from ttmem.cli.program import program
+from ttmem.daemon.metrics.catalogue import ALIASES, OF_CHIPS, SERVICE, WORKLOADS
+from ttmem.daemon.metrics.families import Family
 from ttmem.view.incidents.words import TITLES
+from ttmem.view.queries.apps import APP_FIELDS
+from ttmem.view.queries.fields import Field
+from ttmem.view.queries.memory import MEMORY_FIELDS
 from ttmem.view.texts import FINDINGS, REASONS
 
 ROOT = Path(__file__).parents[1]
@@ -118,6 +125,47 @@ def messages_page() -> str:
         "## Exit codes\n\nThe same for all commands.\n\n"
         f"| code | means |\n|---|---|\n{_rows(EXITS)}"
     )
+
+
+def metrics_page() -> str:
+    """Every family, as a scrape describes it."""
+    head = (
+        "Every metric of the daemon's page, with the words that a scrape has for it. What they count, where each comes "
+        "from and what to ask of them: [metrics](metrics.md)."
+    )
+    parts = [f"# All metrics\n\n{_MADE}\n{head}\n"]
+    for title, families in (
+        ("The daemon, and what goes wrong", SERVICE),
+        ("Chips", OF_CHIPS),
+        ("Workloads, with `--metrics-processes`", WORKLOADS),
+        ("By the names of other exporters", ALIASES),
+    ):
+        rows = "".join(_metric_row(family) for family in families)
+        parts.append(f"\n## {title}\n\n| metric | type | labels | means |\n|---|---|---|---|\n{rows}")
+    return "".join(parts)
+
+
+def _metric_row(family: Family) -> str:
+    labels = " ".join(f"`{label}`" for label in family.labels)
+    return f"| `{family.name}` | {family.type} | {labels} | {_cell(family.help)} |\n"
+
+
+def fields_page() -> str:
+    """Every field of CSV."""
+    chips = "".join(map(_field_row, MEMORY_FIELDS))
+    processes = "".join(map(_field_row, APP_FIELDS))
+    head = "| field | unit | means |\n|---|---|---|\n"
+    return (
+        f"# All fields of CSV\n\n{_MADE}\n"
+        "The columns that can be asked for by name. How: [tables and CSV](tables.md).\n\n"
+        f"## Chips: `--query-mem`, `--query-gpu`\n\n{head}{chips}\n"
+        f"## Processes: `--query-apps`, `--query-compute-apps`\n\n{head}{processes}"
+    )
+
+
+def _field_row(field: Field[Any]) -> str:
+    names = ", ".join(f"`{name}`" for name in (field.name, *field.aliases))
+    return f"| {names} | {field.unit} | {_cell(field.purpose)} |\n"
 
 
 def c_page() -> str:
@@ -226,6 +274,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "messages.md", messages_page()
     yield DOCS / "c-interface.md", c_page()
     yield DOCS / "python-interface.md", python_page()
+    yield DOCS / "all-metrics.md", metrics_page()
+    yield DOCS / "all-fields.md", fields_page()
 
 
 if __name__ == "__main__":

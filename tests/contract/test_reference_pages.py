@@ -7,6 +7,9 @@ import pytest
 import ttmem
 from tools.reference_pages import DOCS, HEADER, pages
 from ttmem.cli import VERBS
+from ttmem.daemon.metrics.catalogue import FAMILIES
+from ttmem.view.queries.apps import APP_FIELDS
+from ttmem.view.queries.memory import MEMORY_FIELDS
 
 PAGES = dict(pages())
 
@@ -26,6 +29,12 @@ def test_every_verb_call_and_public_name_has_its_row() -> None:
 
     assert set(re.findall(r"^## ttmem (\w+)$", PAGES[DOCS / "commands.md"], re.MULTILINE)) == set(VERBS)
     assert calls <= set(re.findall(r"(ttmem_\w+)\(", PAGES[DOCS / "c-interface.md"]))
+    families = {family.name for family in FAMILIES}
+    fields = {field.name for field in MEMORY_FIELDS} | {field.name for field in APP_FIELDS}
+    assert families == set(
+        re.findall(r"^\| `(\w+)` \| (?:gauge|counter|info)", PAGES[DOCS / "all-metrics.md"], re.MULTILINE)
+    )
+    assert fields == set(re.findall(r"^\| `([\w.]+)`", PAGES[DOCS / "all-fields.md"], re.MULTILINE))
     assert names <= set(re.findall(r"^\| `(\w+)", PAGES[DOCS / "python-interface.md"], re.MULTILINE))
 
 

@@ -26,6 +26,13 @@ def test_the_help_of_a_verb_needs_at_most_nine_years_of_school(verb: str) -> Non
     assert grade([*paragraphs(command.help or ""), *options]) <= HARDEST
 
 
+def test_the_help_of_the_program_needs_at_most_nine_years_of_school() -> None:
+    listed = [command.get_short_help_str(200) for command in program.commands.values()]
+    texts = [param.help or "" for param in program.params if isinstance(param, click.Option)]
+
+    assert grade([*paragraphs(program.help or ""), *listed, *texts]) <= HARDEST
+
+
 @pytest.mark.parametrize(
     ("word", "count"),
     [("chip", 1), ("table", 2), ("used", 1), ("needed", 2), ("file", 1), ("memory", 3), ("allocation", 4), ("the", 1)],
