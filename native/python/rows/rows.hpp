@@ -1,4 +1,4 @@
-// What the ledger knows, as plain Python rows. The meaning of each row is written in ttmem/snapshot.py.
+// What the ledger knows, as plain Python rows. The meaning of each row is written in ttmem/snapshot/.
 #pragma once
 
 #include <nanobind/nanobind.h>
