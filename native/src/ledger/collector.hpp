@@ -286,6 +286,8 @@ private:
     void shadow(Process& socket, Process* journal);
 
     static constexpr size_t kBatch = 4'096;  // events of one journal in one pass
+    static constexpr size_t kDrainPasses =
+        64;  // a ring of 2^18 as a whole; who writes meanwhile is not followed for ever
     static constexpr const char* kRemoved =
         "its file was removed while its process lives and no descriptor was free to hold it; its figures are unknown";
     static constexpr const char* kCut = "it was cut short while being read; the process's figures are unknown";

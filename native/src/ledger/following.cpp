@@ -218,7 +218,9 @@ uint64_t Collector::pass(bool is_whole) {
 
 uint64_t Collector::drain() {
     const std::lock_guard lock(mutex_);
-    return pass(true);
+    uint64_t applied = 0, last = kBatch;
+    for (size_t passes = 0; passes < kDrainPasses && last >= kBatch; ++passes) applied += last = pass(true);
+    return applied;
 }
 
 // How long until a pass is due again.

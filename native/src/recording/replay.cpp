@@ -133,7 +133,9 @@ bool Replay::play(const Until& until, uint64_t horizon_ns) {
         }
         const Taken& taken = taken_[order_[next_].second];
         apply_taken(taken);
-        has_stopped = taken.is_event && until.pool < kPools && is_reached(until);
+        // Of a keyframe the last row only: a gap may have ended with more than was held before.
+        const bool is_whole = taken.is_event || next_ + 1 == order_.size() || taken_[order_[next_ + 1].second].is_event;
+        has_stopped = is_whole && until.pool < kPools && is_reached(until);
     }
     for (auto& [number, player] : players_) ++player.process->figures;
     return has_stopped;

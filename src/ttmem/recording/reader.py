@@ -188,7 +188,9 @@ class Recording:
             player = self.player(ledger, core.segment, start=core.start)
             player.play(rows=core.row_count)
         elif peak is not None and peak.from_ns:
-            player = self._player_to(ledger, peak)
+            player = self.player(ledger, peak.segment, before_ns=peak.from_ns)
+            player.play(peak.from_ns)  # before, it may have been higher
+            _play_to(peak, player)
         elif peak is not None:
             block = self.segments[peak.segment].blocks[peak.block]
             before_ns = block.first_ns if block.kind == EVENTS else None
@@ -197,7 +199,7 @@ class Recording:
             if peak.is_of_gap:
                 player.play_blocks(self.segments[peak.segment].with_what_follows(peak.block))
             else:
-                player.play(chip=peak.chip, pool=peak.pool, bytes=peak.size_bytes)
+                _play_to(peak, player)
         elif until_ns is not None:
             player = self.player(ledger, self.place_at(until_ns)[0], before_ns=until_ns)
             player.play(until_ns)
@@ -206,11 +208,9 @@ class Recording:
             player.play()
         return player.replay
 
-    def _player_to(self, ledger: _native.Ledger, peak: Peak) -> SegmentPlayer:
-        """At a peak since a moment; before, it may have been higher."""
-        player = self.player(ledger, peak.segment, before_ns=peak.from_ns)
-        player.play(peak.from_ns)
-        held = {(chip, pool): used for _, chip, _, pools in ledger.sample()[1] for pool, used, *_ in pools}
-        if held.get((peak.chip, peak.pool), 0) < peak.size_bytes:
-            player.play(chip=peak.chip, pool=peak.pool, bytes=peak.size_bytes)
-        return player
+
+def _play_to(peak: Peak, player: SegmentPlayer) -> None:
+    """Until its pool is as high. It may be so from the beginning, and the next event may already lower it."""
+    held = {(chip, pool): used for _, chip, _, pools in player.ledger.sample()[1] for pool, used, *_ in pools}
+    if held.get((peak.chip, peak.pool), 0) < peak.size_bytes:
+        player.play(chip=peak.chip, pool=peak.pool, bytes=peak.size_bytes)

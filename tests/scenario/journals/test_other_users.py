@@ -61,4 +61,4 @@ def test_no_other_user_learns_of_it(when: str, told: dict[str, Any]) -> None:
     assert "forward" not in json.dumps(told[when][1])
     [(file_code, file_text, file_why)] = told["file"]
     assert (file_code, file_text) == (1, "")
-    assert "Permission denied" in file_why
+    assert "permission denied" in file_why
