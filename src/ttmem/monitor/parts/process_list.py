@@ -106,7 +106,7 @@ def _core_text(entry: ProcessEntry) -> Text:
 
 def _rate_text(entry: ProcessEntry) -> Text:
     rate = entry.rates.launches_per_second if entry.rates else None
-    return ("-" if rate is None else tight_count_text(rate, digits=3)), Role.PLAIN if rate else Role.DIM
+    return ("-" if rate is None else tight_count_text(rate)), Role.PLAIN if rate else Role.DIM
 
 
 def _cpu_text(entry: ProcessEntry) -> Text:
@@ -310,7 +310,7 @@ def _sum_text(entries: Sequence[ProcessEntry], word: str) -> str:
         return size_text(sum(entry.used(Pool.DRAM) or 0 for entry in entries))
     if word == "rate":
         launches = [one.launches_per_second for one in rates if one.launches_per_second is not None]
-        return tight_count_text(sum(launches), digits=3) if launches else ""
+        return tight_count_text(sum(launches)) if launches else ""
     if word == "host_cpu":
         shares = [one.host_cpu_share for one in rates if one.host_cpu_share is not None]
         return f"{sum(shares) * 100:.0f}%" if shares else ""

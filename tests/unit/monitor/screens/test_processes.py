@@ -101,7 +101,7 @@ def test_in_80_columns_stands_what_matters_most_with_its_figures() -> None:
     titles = "PID USER PROGRAM CHIPS DRAM▼ L1 CORE LAUNCH/s CPU HOST MEM"
     assert " ".join(text_of(drawing.lines[1]).split()) == titles
     dram = size_text(row.used_bytes(Pool.DRAM))
-    assert " ".join(rows_of(drawing)[0].split()) == f"4194304 ada llama-70b 0-3 {dram} shared 8.6k 112% 3.00 GiB"
+    assert " ".join(rows_of(drawing)[0].split()) == f"4194304 ada llama-70b 0-3 {dram} shared 8,640 112% 3.00 GiB"
 
 
 def test_every_column_is_there_for_experts_with_its_figure() -> None:
@@ -117,7 +117,7 @@ def test_every_column_is_there_for_experts_with_its_figure() -> None:
     figures = (sizes[Pool.DRAM], peak, sizes[Pool.L1], 3 * MIB, sizes[Pool.KERNEL], total)
     shown = rows_of(drawing)[0]
     assert [size_text(size) for size in figures if size_text(size) not in shown] == []
-    for text in ("8.6k", "112%", "3.00 GiB", "+5.00 MiB", "2 min", "running", row.command):
+    for text in ("8,640", "112%", "3.00 GiB", "+5.00 MiB", "2 min", "running", row.command):
         assert text in shown
 
 
