@@ -65,3 +65,17 @@ def test_a_reader_that_is_lapped_repeatedly_is_exact_once_there_is_rest(nursery:
     assert [row[3:6] for row in rows["process_pools"]] == [(30 * 7, 30 * 7, 30)]
     assert sorted(row[2] for row in ledger.allocations(key)) == [1000 + round for round in range(30)]
     assert rows["processes"][0]["findings"] == {}
+
+
+def test_one_drain_reads_all_of_a_burst(nursery: Nursery, tmp_path: Path) -> None:
+    """A pass takes 4,096 events of a journal at most: figures that are asked for behind a burst must not lag."""
+    reporter = nursery.start(tmp_path)
+    target = reporter.open_device(0x77)
+    ledger = Ledger()
+    key = reporter.attach_to(ledger)
+    ledger.drain()
+    reporter.do(*[("report_buffer_alloc", target, number, 4096) for number in range(1, 10_001)])
+
+    ledger.drain()
+
+    assert len(ledger.allocations(key, first=0, count=20_000)) == 10_000
